@@ -183,12 +183,11 @@ export class Gateway implements Settler {
     this.#state.listener.lasting(recordOf(exchange, nowMs));
   }
 
-  /** Records when a restriction refused a request before its limits were checked: a log replay needs the time. */
+  /** Reports that a restriction refused a request before its limits were checked. */
   #noteRestricted(exchange: Exchange, error: GatewayError): void {
     if (exchange.ruling !== null || !(error instanceof RateLimitError)) return;
     const { restrictedBy, why } = error;
     if (restrictedBy === null || why === null) return;
-    exchange.restrictedAtMs = this.#state.limiting.memory.nowMs();
     const caller = restrictedBy.endsWith('caller') ? exchange.caller : null;
     this.#state.limiting.listener.refusedByRestriction({
       callerClass: caller === null ? 'address' : caller.class,

@@ -141,14 +141,13 @@ export function lastRecordOf(exchange: Exchange, nowMs: number): core.ExchangeRe
 }
 
 /** Which restriction refused the request before its limits were checked; `null` if none did. */
-function restrictedBy({ response, restrictedAtMs }: Exchange): core.RestrictionRecord['by'] | null {
-  if (restrictedAtMs === 0) return null;
-  return response.error instanceof RateLimitError ? response.error.restrictedBy : null;
+function restrictedBy({ response: { error }, ruling }: Exchange): core.RestrictionRecord['by'] | null {
+  return ruling === null && error instanceof RateLimitError ? error.restrictedBy : null;
 }
 
 /** What a replay needs to check the limits of a request that a restriction refused. */
 function restrictionRecord(
-  { destination, authorization, restrictedAtMs: atMs }: Exchange,
+  { destination, authorization }: Exchange,
   by: core.RestrictionRecord['by'],
   caller: Caller | null,
 ): core.RestrictionRecord {
@@ -158,7 +157,7 @@ function restrictionRecord(
   const shortfall = caller === null || requirement === null ? null : shortfallOf(caller, requirement);
   const callerClass = caller !== null || mayHaveCaller ? 'user' : 'address';
   const consumes = limitsConsumedBy(callerClass, destination, shortfall);
-  return { by, atMs, consumes, isCallerUnknown: caller === null && mayHaveCaller };
+  return { by, consumes, isCallerUnknown: caller === null && mayHaveCaller };
 }
 
 /** The scope of a 429 from the service, or of a gRPC call that it ended with RESOURCE_EXHAUSTED. */

@@ -460,7 +460,7 @@ routes: [{ path: /**, upstream: api, authentication: none }]
       out: [
         `${file}:2:3: warning: upstreams: no route uses the upstream "old"`,
         `${file}:21:5: routes[3]: unknown key "semicolon", did you mean "semicolons"?`,
-        `${limits}:1:23: failed_verifications: "0/1m" is not a quota: write at least 1 (to switch a route off, take it out of gateway.yaml)`,
+        `${limits}:1:23: failed_verifications: "0/1m" is not a quota: write a number from 1 to 1000000000 and a period from 1s to 31d, such as 5/5s or 100/10m`,
         `${file}: 1 error, 1 warning; ${limits}: 1 error`,
         '',
       ].join('\n'),

@@ -81,7 +81,21 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'forgets the space after a ":"',
       CLIENT_ID,
       'client_id:gateway',
-      [`gateway.yaml:${at(CLIENT_ID)}:12: write a space after this ":"`],
+      [
+        `gateway.yaml:${at(CLIENT_ID)}:3: this is not valid YAML: Implicit map keys need to be followed by map values`,
+      ],
+    ],
+    [
+      'forgets the end of a quote',
+      CLIENT_ID,
+      'client_id: "gateway',
+      [new RegExp(`^gateway.yaml:${at(CLIENT_ID)}:\\d+: this is not valid YAML: Missing closing "quote$`)],
+    ],
+    [
+      'indents by a tab',
+      `  ${CLIENT_ID}`,
+      `\t${CLIENT_ID}`,
+      [`gateway.yaml:${at(CLIENT_ID)}:1: a tab indents this line: use spaces`],
     ],
     [
       'doubles a key',
@@ -99,9 +113,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'writes a text for an upstream',
       /api:\n( {4}.*\n|\s*#.*\n)*/,
       'api: http://127.0.0.1:3000\n\n',
-      [
-        /upstreams\.api: expected a map such as \{ url: "http:\/\/api\.internal:3000" \}, found text, did you mean \{ url: "http:\/\/127\.0\.0\.1:3000" \}\?$/,
-      ],
+      [/upstreams\.api: expected a map such as \{ url: "http:\/\/api\.internal:3000" \}, found text$/],
     ],
     [
       'writes a glob',
@@ -113,7 +125,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'writes a port alone',
       'address: 0.0.0.0:8080',
       'address: 8080',
-      [/expected host:port such as .*, found 8080, did you mean 0\.0\.0\.0:8080\?$/],
+      [/expected host:port such as .*, found 8080$/],
     ],
     [
       'misspells the file of limits',
@@ -152,7 +164,7 @@ describe('an operator in a hurry who breaks limits.yaml', () => {
       'forgets the space before a quota',
       QUOTA,
       'user:5/5s',
-      `limits.yaml:${at(QUOTA)}:9: write a space after this ":"`,
+      new RegExp(`^limits.yaml:${at(QUOTA)}:\\d+: this is not valid YAML: `),
     ],
     [
       'leaves out the number of the period',

@@ -1,8 +1,8 @@
 export { ConfigFile, readNamedText } from './config-file.ts';
 export type { Diagnostic, Path, RawMap, Read, Severity } from './diagnostic.ts';
 export { asList, asMap, formatDiagnostic, formatPath, isMap, textsIn } from './diagnostic.ts';
-export { falseBlankIn } from './explain-yaml.ts';
 export { type FilePlace, KeyPlaces, LimitsFiles } from './limits-files.ts';
+export { falseBlankIn } from './odd-characters.ts';
 export {
   listYamlFiles,
   Readings,

@@ -49,10 +49,10 @@ export class SecretLines {
     return masked.length > 60 ? `${masked.slice(0, 60)}...` : masked;
   }
 
-  /** Replaces the advice to quote a value if it is a secret: that would be rejected in quotes as well. */
+  /** Replaces what is said of a line with a secret: that would be rejected in quotes as well. */
   advise(error: PlacedError): PlacedError {
     const key = this.#lines.get(error.line);
-    if (key === undefined || !/must be in quotes|in quotes$/.test(error.message)) return error;
+    if (key === undefined || !/in quotes|not valid YAML/.test(error.message)) return error;
     const message = `this line is not valid YAML, and a secret must not be in this file: write ${key}: "\${NAME}" to read an environment variable`;
     return { ...error, message };
   }

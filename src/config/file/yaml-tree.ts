@@ -138,7 +138,7 @@ class TreeBuilder {
       place,
       target === null
         ? 'this alias refers to a value that contains it'
-        : `no anchor above this alias has its name; a value that starts with "*" must be in quotes${inQuotes(name)}`,
+        : 'no anchor above this alias has its name; a value that starts with "*" must be in quotes',
     );
     return { ...leaf(null, '', place, keyPlace), broken: true };
   }
@@ -258,9 +258,4 @@ export function resolveVariables(text: string, environment: Environment): Resolv
     return value ?? '';
   });
   return errors.length === 0 ? { ok: true, text: resolved } : { ok: false, errors };
-}
-
-/** Quotes the host that was read as an alias: in YAML, the star of `*.example.com` begins one. */
-function inQuotes(name: string): string {
-  return /^\.[\w-]/.test(name) ? `: write "*${name}"` : '';
 }

@@ -4,7 +4,7 @@ import { STATUS_CODES } from '../../core/index.ts';
 import { RESERVED_RESPONSE_FIELDS } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, isMap, type RawMap, type Section } from '../file/index.ts';
-import { fieldName, mapExpected, mapOf, shown, wholeNumber } from '../values/index.ts';
+import { fieldName, mapExpected, mapOf, wholeNumber } from '../values/index.ts';
 import { fieldValue } from './header-fields.ts';
 import { checkRest, compileLocation, type LocationModel, redirectTarget } from './redirect-target.ts';
 
@@ -32,23 +32,21 @@ export const redirectSchema = mapOf('{ to: "https://new.example.com/" }', {
     'In place of an upstream: sends clients elsewhere. The query of a request goes along if the address has none.',
   );
 
-export const respondSchema = shown(
-  mapOf('{ status: 200, body: "ok" }', {
-    status: wholeNumber(200, 599, 'expected a status from 200 to 599').describe('The status.'),
-    body: z
-      .string({ error: 'expected text' })
-      .refine(body => Buffer.byteLength(body) <= MAX_BODY, { error: 'a body has at most 16 KiB' })
-      .refine(body => body.isWellFormed(), { error: 'expected text' })
-      .prefault('')
-      .describe('The body, sent as UTF-8: up to 16 KiB. Left out: none.'),
-    headers: z
-      .record(fieldName('Content-Type'), fieldValue(), mapExpected('{ Content-Type: text/plain }'))
-      .prefault({})
-      .describe(
-        'Header fields of the answer. Content-Type is text/plain if there is a body and it is left out.',
-      ),
-  }),
-)
+export const respondSchema = mapOf('{ status: 200, body: "ok" }', {
+  status: wholeNumber(200, 599, 'expected a status from 200 to 599').describe('The status.'),
+  body: z
+    .string({ error: 'expected text' })
+    .refine(body => Buffer.byteLength(body) <= MAX_BODY, { error: 'a body has at most 16 KiB' })
+    .refine(body => body.isWellFormed(), { error: 'expected text' })
+    .prefault('')
+    .describe('The body, sent as UTF-8: up to 16 KiB. Left out: none.'),
+  headers: z
+    .record(fieldName('Content-Type'), fieldValue(), mapExpected('{ Content-Type: text/plain }'))
+    .prefault({})
+    .describe(
+      'Header fields of the answer. Content-Type is text/plain if there is a body and it is left out.',
+    ),
+})
   .optional()
   .describe('In place of an upstream: always gives the same answer.');
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { type Fields, withoutFields } from '../../core/index.ts';
 import type { Caller } from '../../identity/auth/index.ts';
 import { FoldedNames } from '../../wire/http/index.ts';
-import { fieldName, mapExpected, mapOf, shown, unshown } from '../values/index.ts';
+import { fieldName, mapExpected, mapOf, unshown } from '../values/index.ts';
 import { FieldTemplate, type FieldValues, TemplateError } from './field-templates.ts';
 
 // What a route does to the header fields of its requests and responses.
@@ -41,15 +41,13 @@ const template = fieldValue().superRefine((text, context) => {
 
 /** The keys `set` and `remove` for the fields of one direction. */
 function edits<Value extends z.ZodType<string>>(value: Value, example: string, describe: string) {
-  return shown(
-    mapOf(`{ set: ${example}, remove: [X-Debug] }`, {
-      set: z.record(fieldName('X-Plan'), value, mapExpected(example)).optional().describe(describe),
-      remove: z
-        .array(fieldName('X-Plan'), { error: 'expected a list of header fields such as [Server]' })
-        .optional()
-        .describe('Names of fields that are removed.'),
-    }),
-  ).optional();
+  return mapOf(`{ set: ${example}, remove: [X-Debug] }`, {
+    set: z.record(fieldName('X-Plan'), value, mapExpected(example)).optional().describe(describe),
+    remove: z
+      .array(fieldName('X-Plan'), { error: 'expected a list of header fields such as [Server]' })
+      .optional()
+      .describe('Names of fields that are removed.'),
+  }).optional();
 }
 
 export const requestEditsSchema = edits(

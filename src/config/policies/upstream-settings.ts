@@ -16,7 +16,6 @@ import {
   optionalFile,
   percentage,
   section,
-  shown,
   size,
   sizeOrOff,
   word,
@@ -88,19 +87,17 @@ const authorization = upstreamSetting({
 const BALANCE_EXPECTED = 'expected "least_requests", "caller" or a map such as { cookie: weir_node }';
 const COOKIE_EXPECTED = 'expected a name of letters, digits, "_", "-" and "."';
 
-const balanceCookie = shown(
-  z.strictObject({
-    ...onlyFor(['http1', 'h2'], {
-      cookie: z
-        .string({ error: COOKIE_EXPECTED })
-        .regex(/^[A-Za-z0-9_.-]{1,100}$/, { error: COOKIE_EXPECTED })
-        .describe('The name of the cookie by which each client stays at one address.'),
-    }),
-    key_file: optionalFile().describe(
-      'A file with the key of its values, at least 32 characters, the same for all gateways. Relative to this file. Left out: a random key per process, so that clients may get another address at each start.',
-    ),
+const balanceCookie = z.strictObject({
+  ...onlyFor(['http1', 'h2'], {
+    cookie: z
+      .string({ error: COOKIE_EXPECTED })
+      .regex(/^[A-Za-z0-9_.-]{1,100}$/, { error: COOKIE_EXPECTED })
+      .describe('The name of the cookie by which each client stays at one address.'),
   }),
-);
+  key_file: optionalFile().describe(
+    'A file with the key of its values, at least 32 characters, the same for all gateways. Relative to this file. Left out: a random key per process, so that clients may get another address at each start.',
+  ),
+});
 
 interface BalanceModel {
   readonly balance: upstream.Balance;

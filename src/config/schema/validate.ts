@@ -1,11 +1,9 @@
-import { parse } from 'yaml';
 import type { z } from 'zod';
 import type { ConfigFile, Path } from '../file/index.ts';
-import { asMap, didYouMean, falseBlankIn, formatPath, isMap, nearestWord } from '../file/index.ts';
+import { asMap, didYouMean, falseBlankIn, formatPath, nearestWord } from '../file/index.ts';
 import { gatewaySchema } from '../settings/index.ts';
 import { fillTyped, keysAt, keysIn, type PlacedIssue, possibleSchemas } from '../values/index.ts';
 import { limitsSchema } from './limits-schema.ts';
-import { type Meant, whatWasMeant } from './meant.ts';
 import { otherWord } from './other-words.ts';
 
 /**
@@ -30,53 +28,10 @@ export function validate<Schema extends z.ZodType>(
   );
   // A misspelt key also leaves the intended one missing: one message is enough.
   const meant = addUnknownKeys(file, unknown, known);
-  const guesses = acceptedGuesses(file, schema, issues);
   for (const { issue, path } of issues) {
-    if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path)))
-      addIssue(file, path, issue, guesses.get(issue)?.words ?? '');
+    if (issue.code !== 'unrecognized_keys' && !meant.has(formatPath(path))) addIssue(file, path, issue);
   }
   return undefined;
-}
-
-/** Guesses what was meant, for each issue with a guess that would be accepted: a message must propose nothing wrong. */
-function acceptedGuesses(
-  file: ConfigFile,
-  schema: z.ZodType,
-  issues: readonly PlacedIssue[],
-): ReadonlyMap<z.core.$ZodIssue, Meant> {
-  const guesses = issues.flatMap(({ issue, path }) => {
-    const meant = file.hides(path) ? null : whatWasMeant(issue.message, file.valueAt(path));
-    return meant === null ? [] : [{ issue, path, meant }];
-  });
-  const proposals = guesses.filter(({ meant }) => meant.instead !== null);
-  const refused = proposals.length === 0 ? [] : refusedOf(file, schema, proposals);
-  const accepted = guesses.filter(({ path }) => !refused.some(each => isAtOrIn(each, path)));
-  return new Map(accepted.map(({ issue, meant }) => [issue, meant]));
-}
-
-/** Where the file would still have issues, if it had all these values. */
-function refusedOf(
-  file: ConfigFile,
-  schema: z.ZodType,
-  proposals: readonly { readonly path: Path; readonly meant: Meant }[],
-): Path[] {
-  const value = proposals.reduce<unknown>(
-    (whole, { path, meant }) => withValue(whole, path, parse(meant.instead ?? '')),
-    file.value,
-  );
-  const result = schema.safeParse(value);
-  return result.success ? [] : placedIssues(file, result.error).map(({ path }) => path);
-}
-
-/** Returns a copy with another value at a path that exists. */
-function withValue(whole: unknown, [step, ...rest]: Path, value: unknown): unknown {
-  if (step === undefined) return value;
-  if (Array.isArray(whole)) return whole.with(Number(step), withValue(whole[Number(step)], rest, value));
-  return isMap(whole) ? { ...whole, [step]: withValue(whole[step], rest, value) } : whole;
-}
-
-function isAtOrIn(path: Path, place: Path): boolean {
-  return place.every((step, at) => path[at] === step);
 }
 
 function placedIssues(file: ConfigFile, { issues }: z.ZodError): PlacedIssue[] {
@@ -118,7 +73,7 @@ function isOfAnotherType({ code, path }: z.core.$ZodIssue): boolean {
   return path.length === 0 && (code === 'invalid_type' || code === 'invalid_value');
 }
 
-function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue, meant: string): void {
+function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
   if (issue.code === 'invalid_key') {
     const why = issue.issues[0]?.message ?? issue.message;
     file.addKey(path, `${file.shownKey(path)} ${why}`);
@@ -129,10 +84,7 @@ function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue, meant: 
   } else if (file.hides(path) && isQuoting(issue)) {
     file.add(path, expectedOf(issue) ?? issue.message);
   } else if (issue.message.startsWith('expected')) {
-    file.add(
-      path,
-      `${issue.message}, found ${found(file, path, issue)}${meant || wordMeant(file, path, issue)}`,
-    );
+    file.add(path, `${issue.message}, found ${found(file, path, issue)}${wordMeant(file, path, issue)}`);
   } else {
     file.add(path, sentenceOf(file, path, issue.message));
   }
@@ -211,7 +163,7 @@ function addUnknownKeys(
   for (const { path, keys } of unknown) {
     const known = keysAt(schema, path);
     for (const key of keys) {
-      const other = otherWord(key, path, schema === limitsSchema);
+      const other = otherWord(key, path);
       const { word, why } =
         other === undefined ? guess(key, known, places) : { word: null, why: `: ${other}` };
       if (word !== null) meant.add(formatPath([...path, word]));
@@ -223,18 +175,11 @@ function addUnknownKeys(
 
 /** Guesses which known key was meant, and says so. */
 function guess(key: string, known: readonly string[], places: Places): { word: string | null; why: string } {
+  const word = nearestWord(key, known) ?? null;
   const blank = falseBlankIn(key);
-  if (blank !== null) return { word: nearestWord(key, known) ?? null, why: `: ${blank.message}` };
-  const [, dash = '', name = '', colon = ''] = /^(-?)([^:=]*)([:=]?)/.exec(key) ?? [];
-  if (known.includes(name) && colon !== '')
-    return {
-      word: name,
-      why: `: write ${colon === '=' ? '":" and a space in place of the "="' : 'a space after the ":"'}`,
-    };
-  if (known.includes(name) && dash !== '') return { word: name, why: ': write a space after the "-"' };
-  const word = nearestWord(key, known);
-  if (word !== undefined) return { word, why: `, did you mean "${word}"?` };
-  const elsewhere = TOO_COMMON.has(name) ? [] : (places.get(name)?.slice(0, 2) ?? []);
+  if (blank !== null) return { word, why: `: ${blank.message}` };
+  if (word !== null) return { word, why: `, did you mean "${word}"?` };
+  const elsewhere = TOO_COMMON.has(key) ? [] : (places.get(key)?.slice(0, 2) ?? []);
   return { word: null, why: elsewhere.length === 0 ? '' : `: it belongs ${elsewhere.join(' or ')}` };
 }
 

@@ -5,7 +5,8 @@ import { setting } from './setting.ts';
 
 /** An origin as browsers write it (RFC 6454, 6.2): a scheme, a host in lower case and a port that is not the default. */
 function origin() {
-  const error = 'expected an origin such as https://app.example.com, in lower case and without a path';
+  const error =
+    'expected an origin such as https://app.example.com, in lower case and without a path, or any in place of the list';
   return z
     .string({ error })
     .regex(/^[a-z][a-z0-9+.-]*:\/\/(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:\d{1,5})?$/, { error, abort: true })
@@ -28,7 +29,9 @@ const rules = z
     }),
     allow_headers: wordOr(
       'any',
-      z.array(httpToken('expected the name of a header field such as Authorization')),
+      z.array(
+        httpToken('expected the name of a header field such as Authorization, or any in place of the list'),
+      ),
       'expected any, or a list of header fields such as [Authorization, Content-Type]',
     )
       .prefault('any')

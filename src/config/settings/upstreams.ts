@@ -18,7 +18,6 @@ import {
   oneOf,
   parseHostPort,
   protocolKeysIn,
-  shown,
   upstreamUrl,
   yesOrNo,
 } from '../values/index.ts';
@@ -85,7 +84,7 @@ export const upstreamKeys = {
   ),
   ...upstreamSettingKeys,
 };
-const upstream = shown(mapOf('{ url: "http://api.internal:3000" }', upstreamKeys).meta(oneOf('url', 'urls')));
+const upstream = mapOf('{ url: "http://api.internal:3000" }', upstreamKeys).meta(oneOf('url', 'urls'));
 
 export const upstreams = setting({
   keys: {

@@ -18,9 +18,8 @@ interface Marks {
   /**
    * - `secret`: must come from an environment variable
    * - `unshown`: not a secret, but people often put one there by mistake
-   * - `shown`: a map; a text written instead of it is not a secret, although the map contains `unshown` values
    */
-  readonly secrecy?: 'secret' | 'unshown' | 'shown';
+  readonly secrecy?: 'secret' | 'unshown';
   /** The protocols of upstreams that it applies to. */
   readonly protocols?: readonly UpstreamProtocol[];
   /**
@@ -58,11 +57,6 @@ export function doorAsWhole<Schema extends z.ZodType>(schema: Schema): Schema {
 /** Marks a path or an address, where people may put a secret or a password by mistake. No message repeats its value. */
 export function unshown<Schema extends z.ZodType>(schema: Schema): Schema {
   return marked(schema, { secrecy: 'unshown' });
-}
-
-/** Marks a map for which people write a text by mistake, so that messages can say what was meant. */
-export function shown<Schema extends z.ZodType>(schema: Schema): Schema {
-  return marked(schema, { secrecy: 'shown' });
 }
 
 /** Marks keys of an upstream that apply only to some protocols. */

@@ -153,19 +153,11 @@ function readTyped(issue: z.core.$ZodIssue, text: string): number | boolean | un
   return issue.code === 'invalid_type' ? READERS[issue.expected]?.(text) : undefined;
 }
 
-const BOOLEANS: Readonly<Record<string, boolean>> = {
-  true: true,
-  True: true,
-  TRUE: true,
-  false: false,
-  False: false,
-  FALSE: false,
-};
-
 /** Spellings of YAML 1.2 (10.3.2). Only decimal integers, since no key accepts other numbers. */
 const READERS: Readonly<Record<string, (text: string) => number | boolean | undefined>> = {
   number: text => (/^[+-]?\d{1,15}$/.test(text) ? Number(text) : undefined),
-  boolean: text => BOOLEANS[text],
+  boolean: text =>
+    /^(?:[Tt]rue|TRUE|[Ff]alse|FALSE)$/.test(text) ? text.toLowerCase() === 'true' : undefined,
 };
 
 /** A time zone of the IANA database. */
@@ -173,17 +165,8 @@ export function timeZone() {
   const expected = 'the name of a time zone such as Europe/Berlin';
   return z.string({ error: `expected ${expected}` }).superRefine((name, context) => {
     if (isTimeZone(name)) return;
-    refuseQuoting(context, `"${name}" is no time zone of the IANA database${zoneMeantBy(name)}`, expected);
+    const meant = didYouMean(name, Intl.supportedValuesOf('timeZone'));
+    const advice = meant || ': write UTC, or a name such as Europe/Berlin';
+    refuseQuoting(context, `"${name}" is no time zone of the IANA database${advice}`, expected);
   });
-}
-
-/** Says what to write in place of `berlin`, `GMT+2` or `Europe/Berlim`. */
-function zoneMeantBy(name: string): string {
-  const zones = Intl.supportedValuesOf('timeZone');
-  const city = `/${name.replaceAll(' ', '_')}`.toLowerCase();
-  const [, sign, hours = ''] = /^(?:GMT|UTC)([+-])(0?\d|1[0-4])$/i.exec(name) ?? [];
-  const offset = sign && `${sign}${hours.padStart(2, '0')}:00`;
-  const meant = offset ?? zones.find(zone => zone.toLowerCase().endsWith(city));
-  if (meant !== undefined) return `, did you mean "${meant}"?`;
-  return didYouMean(name, zones) || ': write UTC, or a name such as Europe/Berlin';
 }

@@ -36,7 +36,6 @@ function hides(schema: z.core.$ZodType, path: Path): boolean {
   const { secrecy: kind } = marksOf(schema);
   const [key, ...rest] = path;
   if (kind === 'secret' || kind === 'unshown') return true;
-  if (kind === 'shown' && key === undefined) return false;
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'object' && key === undefined)
     return Object.values(def.shape).some(part => hides(part, []));

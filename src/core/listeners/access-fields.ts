@@ -106,7 +106,7 @@ export const ACCESS_FIELDS = {
   period: some(TEXT, 'the period of the window that refused, where its limit has several: `1s` or `day`'),
   decidedAt: some(
     WHOLE,
-    'when the limits decided, or something before them refused, in Unix milliseconds by the clock that they count by',
+    'when the limits decided, in Unix milliseconds by the clock that they count by; with `restricted`, when the request arrived',
   ),
   draws: some(
     word(CONSUMED_LIMITS),

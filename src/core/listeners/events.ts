@@ -71,8 +71,6 @@ export const SCOPES_OF_429 = ['user', 'shared', 'global'] as const;
 /** A request refused by a restriction or a block. */
 export interface RestrictionRecord {
   readonly by: RestrictedBy;
-  /** When it was refused, by the clock of `DecisionRecord.decidedAtMs`. */
-  readonly atMs: number;
   /** Which limits it could have consumed. */
   readonly consumes: ConsumedLimits;
   /** Whether it had a token that was not checked, so that its caller is unknown. */

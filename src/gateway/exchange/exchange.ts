@@ -75,10 +75,6 @@ export class Exchange {
   refusedOn: RouteModel | null = null;
   /** Set by `restrictWebhook`: the hash of the webhook called; '' if none. */
   webhook = '';
-  /**
-   * When a restriction or a block refused the request before its limits were checked, by the clock of decisions; 0 if none did.
-   */
-  restrictedAtMs = 0;
   /** When the exchange counted towards a restriction; 0 if it did not. */
   offenceAtMs = 0;
   /** What it cost in the end; `null` if that is not up to its response, or not known yet. */

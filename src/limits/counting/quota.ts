@@ -43,41 +43,51 @@ export class QuotaError extends Error {
 export const MAX_UNITS = 1_000_000_000;
 /** The most that all clients can keep of `X-RateLimit-Limit`: 16 bits. */
 export const MAX_COMMON_UNITS = 65_535;
-const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400 };
-const MAX_PERIOD_S = 31 * 86_400;
-const EXAMPLE = 'a quota is a number and a period, for example 5/5s, 100/10m or 1000/day';
+const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const MAX_PERIOD_MS = 31 * 86_400_000;
 
 /**
  * Reads `N/P`: N from 1 to 1,000,000,000, P from 1s to 31d in whole seconds, minutes, hours or days, or one of the calendar: day,
  * week or month. Throws a QuotaError.
  */
 export function parseQuota(text: string): Quota {
-  const compact = text.replaceAll(/\s/g, '');
-  if (compact !== text && isQuota(compact)) fail(text, `write it without spaces: ${compact}`);
-  const parts = text.split('/');
-  const [number = '', period = ''] = parts;
-  if (parts.length !== 2 || number === '' || period === '') fail(text, adviceFor(text));
-  const units = parseUnits(number, text);
-  const calendar = CALENDAR_UNITS.find(unit => unit === period);
-  if (calendar !== undefined) return { units, periodMs: CALENDAR_MS[calendar], calendar };
-  return { units, periodMs: parsePeriodSeconds(period, text) * 1_000 };
+  return read(text) ?? fail(text, adviceFor(text, ', or day, week or month'));
 }
 
 /** Reads the same, but for periods of the calendar, by which only limits count. Throws a QuotaError. */
 export function parseRate(text: string): Quota {
-  const [units = '', period = ''] = text.split('/');
-  const calendar = calendarMeantBy(period);
-  if (calendar === undefined) return parseQuota(text);
-  const window = `${units}/${formatPeriod({ periodMs: CALENDAR_MS[calendar] })}`;
-  if (!isQuota(window)) return parseQuota(window);
+  const quota = read(text);
+  if (quota?.calendar === undefined) return quota ?? fail(text, adviceFor(text, ''));
+  const window = `${quota.units}/${formatPeriod({ periodMs: quota.periodMs })}`;
   return fail(text, `only limits count by the calendar: write a window such as ${window}`);
 }
 
-/** The period of the calendar that a word means: `week`, `1week` or `weekly`. */
-function calendarMeantBy(period: string): CalendarUnit | undefined {
-  const form = /^1?(?:(days?|daily)|(w|wks?|weeks?|weekly)|(mo|months?|monthly))$/i;
-  const [, ...found] = form.exec(period) ?? [];
-  return CALENDAR_UNITS[found.findIndex(word => word !== undefined)];
+function read(text: string): Quota | null {
+  const [, number = '', count = '', unit = ''] =
+    /^([1-9]\d{0,9})\/(?:([1-9]\d{0,6})([smhd])|day|week|month)$/.exec(text) ?? [];
+  const units = Number(number);
+  if (number === '' || units > MAX_UNITS) return null;
+  const calendar = CALENDAR_UNITS.find(each => text.endsWith(`/${each}`));
+  if (calendar !== undefined) return { units, periodMs: CALENDAR_MS[calendar], calendar };
+  const periodMs = Number(count) * (UNIT_MS[unit] ?? 0);
+  return periodMs > MAX_PERIOD_MS ? null : { units, periodMs };
+}
+
+/**
+ * Says what to write in place of `5 / 5s`, `5/s`, `5/2min` or `5/weekly`, else what is expected.
+ *
+ * @param calendar how the message names periods of the calendar; empty if they are not allowed
+ */
+function adviceFor(text: string, calendar: string): string {
+  const compact = text.replaceAll(/\s/g, '').toLowerCase();
+  const [, units = '', count = '', unit = ''] = /^(\d+)\/(\d*)([a-z]+)$/.exec(compact) ?? [];
+  const isWord = /^(?:s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)$/.test(unit);
+  const inLetters = isWord ? `${units}/${count || '1'}${unit.charAt(0)}` : '';
+  const inWords = `${units}/${count}${unit.replace(/^(week|month).*/, '$1')}`;
+  const isAllowed = (quota: Quota | null) => quota !== null && (calendar !== '' || !quota.calendar);
+  const meant = [compact, inLetters, inWords].find(each => isAllowed(read(each)));
+  if (meant !== undefined) return `write ${meant}`;
+  return `write a number from 1 to ${MAX_UNITS} and a period from 1s to 31d${calendar}, such as 5/5s or 100/10m`;
 }
 
 /** Writes a period as `parseQuota` reads it: `5s`, `30d` or `month`. */
@@ -106,84 +116,6 @@ export function windowName({
   readonly unit?: 'cost' | undefined;
 }): string {
   return unit === undefined ? period : `${period}/${unit}`;
-}
-
-/** Says what to write in place of `10r/m`, `1k/day`, `1,000/day`, `100 per day` or `off`; an example in place of anything else. */
-function adviceFor(text: string): string {
-  if (NO_LIMIT.test(text))
-    return 'where no limit should hold, write one that nobody reaches, such as 1000000/1s';
-  const form = /^(\d[\d,_']*)([km]?)(?:r| ?req| ?requests?)? ?(?:\/|per|a|every) ?(\w+)$/i;
-  const [, digits = '', factor = '', period = ''] = form.exec(text) ?? [];
-  if (period === '') return EXAMPLE;
-  const number = Number(digits.replaceAll(/[,_']/g, '')) * (FACTORS[factor.toLowerCase()] ?? 1);
-  const periods = [period, `1${period}`, `1${period.charAt(0).toLowerCase()}`];
-  const meant = periods.map(each => `${number}/${each}`).find(isQuota);
-  return meant === undefined ? EXAMPLE : `write ${meant}`;
-}
-
-/** What people write where they want no limit. */
-const NO_LIMIT = /^(?:-1|off|no|none|false|disabled|inf|infinite|infinity|unlimited|no ?limit)(?:\/|$)/i;
-
-const FACTORS: Readonly<Record<string, number>> = { k: 1_000, m: 1_000_000 };
-
-function isQuota(text: string): boolean {
-  try {
-    parseQuota(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function parseUnits(number: string, text: string): number {
-  if (!/^\d+$/.test(number))
-    fail(text, `"${number}" is not a whole number from 1 to ${MAX_UNITS}: ${adviceFor(text)}`);
-  const units = Number(number);
-  if (units === 0) fail(text, 'write at least 1 (to switch a route off, take it out of gateway.yaml)');
-  if (units > MAX_UNITS) fail(text, `write at most ${MAX_UNITS}, over a shorter period if it has to be more`);
-  if (number !== String(units)) fail(text, `write ${units} without leading zeros`);
-  return units;
-}
-
-function parsePeriodSeconds(period: string, text: string): number {
-  const [, number = '', unit = ''] = /^([\d.]*)(.*)$/.exec(period) ?? [];
-  const unitSeconds = UNIT_SECONDS[unit];
-  if (unitSeconds === undefined) fail(text, suggestUnit(text, number, unit));
-  if (number === '') fail(text, `write ${text.replace('/', '/1')}`);
-  if (!/^\d+$/.test(number))
-    fail(text, 'periods are whole seconds, minutes, hours or days: 90s for one minute and a half');
-  const seconds = Number(number) * unitSeconds;
-  if (seconds === 0) fail(text, 'the shortest period is 1s');
-  if (seconds > MAX_PERIOD_S) fail(text, 'the longest period is 31d or month');
-  if (number !== String(Number(number)))
-    fail(text, `write the period without leading zeros: ${Number(number)}${unit}`);
-  return seconds;
-}
-
-function suggestUnit(text: string, number: string, unit: string): string {
-  if (unit === '') return suggestUnits(text);
-  if (unit === 'ms') return 'the shortest period is 1s: write whole seconds';
-  if (ENDLESS.test(unit)) return 'the longest period is 31d or month: a quota always renews';
-  const letter = unit.charAt(0).toLowerCase();
-  const calendar = calendarMeantBy(number + unit);
-  if (calendar !== undefined && (calendar !== 'day' || /^day$|ly$/i.test(number + unit)))
-    return `write ${text.split('/')[0]}/${calendar}`;
-  const known = /^(s|sec|secs|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)$/i.test(unit);
-  const instead = `${text.split('/')[0]}/${number === '' ? '1' : number}${letter}`;
-  return known && isQuota(instead) ? `write ${instead}` : PERIODS;
-}
-
-/** What people write for periods that are too long, and for a number that is never renewed. */
-const ENDLESS = /^(y|yrs?|years?|yearly|annual(ly)?|quarters?|quarterly|never|ever|lifetime|total)$/i;
-const PERIODS = 'a period ends in s, m, h or d, at most 31d, or is day, week or month';
-
-/** Suggests the same with each unit that makes it a period. */
-function suggestUnits(text: string): string {
-  const sound = ['s', 'm', 'h', 'd'].map(unit => text + unit).filter(isQuota);
-  const [last, ...others] = sound.reverse();
-  if (last === undefined) return PERIODS;
-  const list = others.length === 0 ? last : `${others.reverse().join(', ')} or ${last}`;
-  return `the period lacks its unit: write ${list}`;
 }
 
 function fail(text: string, advice: string): never {

@@ -239,10 +239,11 @@ export class AccessLine {
   }
 
   /** Renders callers and main values as pseudonyms; buckets and decisions unchanged. */
-  #names({ caller, claimed, decision, restriction }: ExchangeRecord): string {
+  #names({ caller, claimed, decision, restriction, arrivedAtMs }: ExchangeRecord): string {
     let names = caller.principal === null ? '' : `${CALLER}${this.#pseudonyms.of(caller.principal)}"`;
     if (claimed !== null) names += this.#claimedMembers(claimed);
-    if (decision === null) return restriction === null ? names : names + restrictionMembers(restriction);
+    if (decision === null)
+      return restriction === null ? names : names + restrictionMembers(restriction, arrivedAtMs);
     names += `${this.#bucket(decision.bucket)}${DECISION[decision.outcome]}`;
     if (decision.period !== '') names += `${K.period}"${decision.period}"`;
     names += `${K.decidedAt}${decision.decidedAtMs}`;
@@ -265,9 +266,12 @@ function member(name: AccessField): (value: string | null) => string {
   return value => (value === null ? absent : memo.of(value));
 }
 
-/** Renders what refused the request before its limits were checked, when, and which limits would have been checked. */
-function restrictionMembers({ by, atMs, consumes, isCallerUnknown }: RestrictionRecord): string {
-  let members = `${K.decidedAt}${atMs}`;
+/** Renders what refused the request before its limits were checked, and which limits would have been checked. */
+function restrictionMembers(
+  { by, consumes, isCallerUnknown }: RestrictionRecord,
+  arrivedAtMs: number,
+): string {
+  let members = `${K.decidedAt}${Math.floor(arrivedAtMs)}`;
   if (consumes !== 'all') members += CONSUMES[consumes];
   members += RESTRICTED[by];
   return isCallerUnknown ? `${members}${K.callerUnknown}true` : members;

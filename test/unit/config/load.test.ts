@@ -38,7 +38,7 @@ describe('a file that is no configuration', () => {
 
   it('gets its syntax errors reported, and nothing that follows from them', async () => {
     expect(await diagnosticsIn('routes:\n  - path: /a\n   upstream: b\n')).toEqual([
-      '3:4: this line is indented by 3, which matches no line above it: indent it like the keys next to it',
+      '3:1: this is not valid YAML: Sequence item without - indicator',
     ]);
   });
 
@@ -128,15 +128,9 @@ describe('keys', () => {
 
 describe('values', () => {
   it.each([
-    ['listen: { http: 8080 }', `1:17: listen.http: ${HOST_PORT}, found 8080, did you mean 0.0.0.0:8080?`],
-    [
-      'listen: { http: ":8080" }',
-      `1:17: listen.http: ${HOST_PORT}, found ":8080", did you mean 0.0.0.0:8080?`,
-    ],
-    [
-      'listen: { http: "localhost:70000" }',
-      `1:17: listen.http: ${HOST_PORT}, found "localhost:70000": the highest port is 65535`,
-    ],
+    ['listen: { http: 8080 }', `1:17: listen.http: ${HOST_PORT}, found 8080`],
+    ['listen: { http: ":8080" }', `1:17: listen.http: ${HOST_PORT}, found ":8080"`],
+    ['listen: { http: "localhost:70000" }', `1:17: listen.http: ${HOST_PORT}, found "localhost:70000"`],
     ['listen: { http: off }', `1:17: listen.http: ${HOST_PORT}, found "off"`],
     [
       'listen: { admin: no }',
@@ -148,11 +142,11 @@ describe('values', () => {
     ],
     [
       'trusted_proxies: 10.0.0.0/8',
-      '1:18: trusted_proxies: expected the word none, or a list of networks such as [10.1.0.0/16], found "10.0.0.0/8", did you mean [10.0.0.0/8]?',
+      '1:18: trusted_proxies: expected the word none, or a list of networks such as [10.1.0.0/16], found "10.0.0.0/8"',
     ],
     [
       'trusted_proxies: [10.0.0.0/8, proxy]',
-      '1:31: trusted_proxies[1]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "proxy": names are not looked up, write the address',
+      '1:31: trusted_proxies[1]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "proxy"',
     ],
     [
       'trusted_proxies: [10.0.0.0/33]',
@@ -178,10 +172,7 @@ describe('values', () => {
       'forwarding_headers: [X-Mine, X.Request_Id]',
       '1:30: forwarding_headers[1]: the gateway reads this field in every request: remove it from the list',
     ],
-    [
-      'forwarding_headers: X-Mine',
-      `1:21: forwarding_headers: ${HEADERS}, found "X-Mine", did you mean [X-Mine]?`,
-    ],
+    ['forwarding_headers: X-Mine', `1:21: forwarding_headers: ${HEADERS}, found "X-Mine"`],
     [
       'forwarding_headers: { keep: [X Host] }',
       '1:30: forwarding_headers.keep[0]: expected the name of a header field such as X-Real-IP, or the beginning of several such as X-Corp-*, found "X Host"',
@@ -233,12 +224,9 @@ describe('values', () => {
       'forwarding_headers: [X-Mine, HOST]',
       '1:30: forwarding_headers[1]: the gateway reads this field in every request: remove it from the list',
     ],
-    [
-      'timeouts: { keep_alive: 75 }',
-      `1:25: timeouts.keep_alive: ${TIME}, found 75: add a unit, such as 75ms or 75s`,
-    ],
-    ['timeouts: { keep_alive: 75 s }', `1:25: timeouts.keep_alive: ${TIME}, found "75 s", did you mean 75s?`],
-    ['timeouts: { keep_alive: 1d }', `1:25: timeouts.keep_alive: ${TIME}, found "1d", did you mean 24h?`],
+    ['timeouts: { keep_alive: 75 }', `1:25: timeouts.keep_alive: ${TIME}, found 75`],
+    ['timeouts: { keep_alive: 75 s }', `1:25: timeouts.keep_alive: ${TIME}, found "75 s"`],
+    ['timeouts: { keep_alive: 1d }', `1:25: timeouts.keep_alive: ${TIME}, found "1d"`],
     [
       'timeouts: { keep_alive: 0s }',
       '1:25: timeouts.keep_alive: expected a time from 1ms to 24h, found "0s"',
@@ -248,22 +236,19 @@ describe('values', () => {
       '1:25: timeouts.keep_alive: expected a time from 1ms to 24h, found "25h"',
     ],
     ['shutdown: { drain: 1441m }', '1:20: shutdown.drain: expected a time from 0ms to 24h, found "1441m"'],
-    ['caps: { head: 16KB }', `1:15: caps.head: ${SIZE}, found "16KB", did you mean 16KiB?`],
-    ['caps: { head: 16384 }', `1:15: caps.head: ${SIZE}, found 16384, did you mean 16KiB?`],
+    ['caps: { head: 16KB }', `1:15: caps.head: ${SIZE}, found "16KB"`],
+    ['caps: { head: 16384 }', `1:15: caps.head: ${SIZE}, found 16384`],
     ['caps: { head: 1023B }', '1:15: caps.head: expected a size from 1KiB to 1MiB, found "1023B"'],
     ['caps: { head: 2MiB }', '1:15: caps.head: expected a size from 1KiB to 1MiB, found "2MiB"'],
     ['caps: { fields: 0 }', '1:17: caps.fields: expected a whole number from 1 to 1000, found 0'],
     ['caps: { fields: 1.5 }', '1:17: caps.fields: expected a whole number from 1 to 1000, found 1.5'],
-    [
-      'caps: { fields: "9" }',
-      '1:17: caps.fields: expected a whole number from 1 to 1000, found "9": write 9 without quotes',
-    ],
+    ['caps: { fields: "9" }', '1:17: caps.fields: expected a whole number from 1 to 1000, found "9"'],
     ['caps: { fields: [1] }', '1:17: caps.fields: expected a whole number from 1 to 1000, found a list'],
     [
       'log: { level: warning }',
       '1:15: log.level: expected "trace", "debug", "info", "warn", "error", "fatal" or "silent", found "warning", did you mean "warn"?',
     ],
-    ['log: { access: yes }', '1:16: log.access: expected true or false, found "yes", did you mean true?'],
+    ['log: { access: yes }', '1:16: log.access: expected true or false, found "yes"'],
   ])('are refused: %s', async (text, diagnostic) => {
     expect(await diagnosticsIn(`${text}\n${NEEDED}`)).toEqual([diagnostic]);
   });
@@ -275,7 +260,7 @@ describe('values', () => {
     ],
     [
       'api:3000',
-      'expected a URL that starts with http:// or https://, such as http://api.internal:3000, found "api:3000", did you mean http://api:3000?',
+      'expected a URL that starts with http:// or https://, such as http://api.internal:3000, found "api:3000"',
     ],
     ['wss://api', 'write http:// (https:// for wss), and websocket: true on the route'],
     ['h2c://api', 'write http:// and protocol: h2'],
@@ -314,7 +299,7 @@ describe('values', () => {
       'the URL of an upstream ends with its path: requests keep their own query, so remove the "?" or "#" and everything after it',
     ],
     ['http://', `${URL}, found "http://"`],
-    ['http://api:70000', `${URL}, found "http://api:70000": the highest port is 65535`],
+    ['http://api:70000', `${URL}, found "http://api:70000"`],
     ['http://api:0', `${URL}, found "http://api:0"`],
     ['http://10.1', `${URL}, found "http://10.1"`],
     ['http://::1', `${URL}, found "http://::1"`],
@@ -367,7 +352,7 @@ describe('values', () => {
     ],
     [
       'max_requests_per_caller: 0.25',
-      '1:65: upstreams.api.max_requests_per_caller: expected a percentage from 1% to 100%, found 0.25, did you mean 25%?',
+      '1:65: upstreams.api.max_requests_per_caller: expected a percentage from 1% to 100%, found 0.25',
     ],
     [
       'max_requests: -1',
@@ -400,7 +385,7 @@ describe('values', () => {
     ],
     [
       'authentication: none, min_body_rate: 240B',
-      '1:75: routes[0].min_body_rate: expected off, or a rate such as 240B/s or 4KiB/s, found "240B", did you mean 240B/s?',
+      '1:75: routes[0].min_body_rate: expected off, or a rate such as 240B/s or 4KiB/s, found "240B"',
     ],
     [
       'authentication: none, min_body_rate: 0B/s',
@@ -408,11 +393,11 @@ describe('values', () => {
     ],
     [
       'authentication: none, max_body: 1MB',
-      '1:70: routes[0].max_body: expected none or a size such as 512B, 64KiB or 10MiB, found "1MB", did you mean 1MiB?',
+      '1:70: routes[0].max_body: expected none or a size such as 512B, 64KiB or 10MiB, found "1MB"',
     ],
     [
       'authentication: none, methods: GET',
-      '1:69: routes[0].methods: expected a list of methods such as [GET, POST], found "GET", did you mean [GET]?',
+      '1:69: routes[0].methods: expected a list of methods such as [GET, POST], found "GET"',
     ],
     [
       'authentication: none, methods: []',
@@ -442,7 +427,7 @@ describe('values', () => {
     ],
     [
       'authentication: none, timeouts: { first_byte: 1 }',
-      `1:84: routes[0].timeouts.first_byte: ${TIME}, found 1: add a unit, such as 1ms or 1s`,
+      `1:84: routes[0].timeouts.first_byte: ${TIME}, found 1`,
     ],
   ])('are refused in a route: %s', async (keys, diagnostic) => {
     expect(await diagnosticsIn(routeWith(`path: /**, upstream: api, ${keys}`))).toEqual([diagnostic]);
@@ -548,7 +533,7 @@ caps: { fields: many }
     expect(await diagnosticsIn(text)).toEqual([
       '2:3: listen: unknown key "htp", did you mean "http"?',
       '4:15: upstreams.api.url: the URL of an upstream cannot contain a user or password: remove everything up to the "@"',
-      `4:57: upstreams.api.timeouts.connect: ${TIME}, found 5: add a unit, such as 5ms or 5s`,
+      `4:57: upstreams.api.timeouts.connect: ${TIME}, found 5`,
       '8:15: routes[0].upstream: no upstream is named "apj", did you mean "api"?',
       '9:21: routes[0].authentication: expected "required", "optional" or "none", found "everyone"',
       '10:15: routes[0].methods[0]: methods are case-sensitive: write "GET"',

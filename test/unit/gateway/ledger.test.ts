@@ -162,10 +162,8 @@ describe('the record of an exchange', () => {
     const bare = await bareGateway({ invalid_requests: { limit: '1/60s', restrict_for: '60s' } });
     const { memory } = bare.send('GET /a', ALICE).client;
     await bare.askTimes(2, 'GET /a');
-    const atMs = bare.limiting.memory.nowMs();
     await bare.ask('GET /a', { ...sending, on: memory });
-    expect(bare.records.at(-1)?.restriction).toMatchObject({ by: 'address', ...expected });
-    expect(bare.records.at(-1)?.restriction?.atMs).toBeCloseTo(atMs);
+    expect(bare.records.at(-1)?.restriction).toEqual({ by: 'address', ...expected });
   });
 
   test('tells whose fault a failure was, and the cause', async () => {

@@ -51,14 +51,11 @@ describe('a value of limits.yaml', () => {
   it.each([
     [
       'global: { bot: 0/1s }',
-      '1:16: global.bot: "0/1s" is not a quota: write at least 1 (to switch a route off, take it out of gateway.yaml)',
+      '1:16: global.bot: "0/1s" is not a quota: write a number from 1 to 1000000000 and a period from 1s to 31d, or day, week or month, such as 5/5s or 100/10m',
     ],
     ['ipv6_prefix: 32', '1:14: ipv6_prefix: expected a whole number from 48 to 64, found 32'],
     ['ipv6_prefix: "32"', '1:14: ipv6_prefix: expected a whole number from 48 to 64, found "32"'],
-    [
-      'ipv6_prefix: "56"',
-      '1:14: ipv6_prefix: expected a whole number from 48 to 64, found "56": write 56 without quotes',
-    ],
+    ['ipv6_prefix: "56"', '1:14: ipv6_prefix: expected a whole number from 48 to 64, found "56"'],
     [
       'nat64_prefixes: [2001:db8::/33]',
       "1:18: nat64_prefixes[0]: a translator's prefix has 32, 40, 48, 56, 64 or 96 bits (RFC 6052, 2.2), not 33",
@@ -82,7 +79,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'global: { shadow: yes }',
-      '1:19: global.shadow: expected true, false, or a map such as { user: 30/1s }, found "yes", did you mean true?',
+      '1:19: global.shadow: expected true, false, or a map such as { user: 30/1s }, found "yes"',
     ],
     [
       'global: { shadow: {} }',
@@ -98,7 +95,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'invalid_requests: { limit: off }',
-      '1:28: invalid_requests.limit: "off" is not a quota: where no limit should hold, write one that nobody reaches, such as 1000000/1s',
+      '1:28: invalid_requests.limit: "off" is not a quota: write a number from 1 to 1000000000 and a period from 1s to 31d, such as 5/5s or 100/10m',
     ],
     [
       'webhook_not_found: { restrict_for: 19h }',
@@ -118,7 +115,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'never_restrict: [home]',
-      '1:18: never_restrict[0]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "home": names are not looked up, write the address',
+      '1:18: never_restrict[0]: expected a network or an address such as 10.1.0.0/16, 2001:db8::/32 or 192.0.2.7, found "home"',
     ],
     ['keys_per_caller: 0', '1:18: keys_per_caller: expected a whole number from 1 to 1000000, found 0'],
     ['window_slack: 2s', '1:15: window_slack: expected a time from 0ms to 1s, found "2s"'],
@@ -349,7 +346,7 @@ describe('a bucket', () => {
       '2:30: buckets.b.shadow: "resource" needs a main parameter: name it with "main" of the bucket',
     ]);
     expect(await diagnosticsOfBucket('user: 5/5s, enforce: 10', ['/'])).toEqual([
-      '2:29: buckets.b.enforce: expected a percentage from 1% to 100%, found 10, did you mean 10%?',
+      '2:29: buckets.b.enforce: expected a percentage from 1% to 100%, found 10',
     ]);
     expect(await diagnosticsOfBucket('shadow: true', ['/'])).toEqual([
       '2:3: buckets: the bucket "b" limits nobody: write a quota for user, bot, address or resource, such as user: 20/5s',
@@ -689,13 +686,7 @@ describe('periods of the calendar', () => {
     expect(await diagnosticsIn('time_zone: Europe/Berlim')).toEqual([
       '1:12: time_zone: "Europe/Berlim" is no time zone of the IANA database, did you mean "Europe/Berlin"?',
     ]);
-    for (const [zone, advice] of [
-      ['berlin', ', did you mean "Europe/Berlin"?'],
-      ['new york', ', did you mean "America/New_York"?'],
-      ['GMT+2', ', did you mean "+02:00"?'],
-      ['GMT+99', ': write UTC, or a name such as Europe/Berlin'],
-      ['local', ': write UTC, or a name such as Europe/Berlin'],
-    ])
+    for (const [zone, advice] of [['local', ': write UTC, or a name such as Europe/Berlin']])
       expect(await diagnosticsIn(`time_zone: ${zone}`)).toEqual([
         `1:12: time_zone: "${zone}" is no time zone of the IANA database${advice}`,
       ]);
@@ -707,15 +698,13 @@ describe('periods of the calendar', () => {
 
   it.each([
     ['invalid_requests: { limit: 5/day }', '5/24h'],
-    ['invalid_requests: { limit: 5/weekly }', '5/7d'],
-    ['failed_verifications: 5/1month', '5/31d'],
-    ['webhook_not_found: { limit: 5/daily }', '5/24h'],
+    ['failed_verifications: 5/month', '5/31d'],
   ])('are for limits alone: %s', async (text, instead) => {
     expect(await diagnosticsIn(text)).toEqual([
       expect.stringContaining(`only limits count by the calendar: write a window such as ${instead}`),
     ]);
     expect(await diagnosticsIn('invalid_requests: { limit: 0/week }')).toEqual([
-      expect.stringContaining('write at least 1'),
+      expect.stringContaining('write a number from 1'),
     ]);
   });
 
@@ -756,7 +745,7 @@ describe('a list of quotas', () => {
   it.each([
     ['user: []', 'expected a number and a period such as 20/5s'],
     ['user: [1/1s, 2/2s, 3/3s, 4/4s, 5/5s]', 'a list has at most 4 quotas'],
-    ['user: [5/1s, 6/1000ms]', 'the shortest period is 1s'],
+    ['user: [5/1s, 6/1000ms]', 'a period from 1s to 31d'],
     ['user: [5/60s, 6/1m]', 'another quota of this list has this period: 1m'],
     ['user: [5/1s, off]', '"off" is not a quota'],
     [
@@ -983,7 +972,7 @@ describe('give_back', () => {
   it.each([
     ['[]', ': expected a list of statuses such as [404, 5xx], found an empty list'],
     ['all', ': expected a list of statuses such as [404, 5xx], found "all"'],
-    ['404', ': expected a list of statuses such as [404, 5xx], found 404, did you mean [404]?'],
+    ['404', ': expected a list of statuses such as [404, 5xx], found 404'],
     ['700', ': expected a list of statuses such as [404, 5xx], found 700'],
     ['[700]', `${ENTRY}, found 700`],
     ['[199]', `${ENTRY}, found 199`],

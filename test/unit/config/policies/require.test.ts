@@ -80,7 +80,7 @@ describe('require', () => {
     ['{ scopes: ["a b"] }', '.scopes[0]: expected scopes, each one word, such as [orders.read], found "a b"'],
     [
       '{ scopes: orders.read }',
-      '.scopes: expected scopes, each one word, such as [orders.read], found "orders.read", did you mean [orders.read]?',
+      '.scopes: expected scopes, each one word, such as [orders.read], found "orders.read"',
     ],
     [
       '{ roles: ["a:b:c"] }',

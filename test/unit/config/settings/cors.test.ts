@@ -42,7 +42,8 @@ test('cors has what the file says in the place of a default', async () => {
   });
 });
 
-const ORIGIN = 'expected an origin such as https://app.example.com, in lower case and without a path';
+const ORIGIN =
+  'expected an origin such as https://app.example.com, in lower case and without a path, or any in place of the list';
 
 test.each([
   [
@@ -51,26 +52,17 @@ test.each([
   ],
   ['on', '1:7: cors: expected off, or a map such as { origins: [https://app.example.com] }, found "on"'],
   ['{ origins: [] }', '1:18: cors.origins: an empty list allows no page: leave out "cors" instead'],
-  [
-    '{ origins: [app.example.com] }',
-    `1:19: cors.origins[0]: ${ORIGIN}, found "app.example.com", did you mean https://app.example.com?`,
-  ],
+  ['{ origins: [app.example.com] }', `1:19: cors.origins[0]: ${ORIGIN}, found "app.example.com"`],
   [
     '{ origins: [https://App.example.com] }',
-    `1:19: cors.origins[0]: ${ORIGIN}, found "https://App.example.com", did you mean https://app.example.com?`,
+    `1:19: cors.origins[0]: ${ORIGIN}, found "https://App.example.com"`,
   ],
-  [
-    '{ origins: [https://a.example/] }',
-    `1:19: cors.origins[0]: ${ORIGIN}, found "https://a.example/", did you mean https://a.example?`,
-  ],
+  ['{ origins: [https://a.example/] }', `1:19: cors.origins[0]: ${ORIGIN}, found "https://a.example/"`],
   ['{ origins: ["null"] }', `1:19: cors.origins[0]: ${ORIGIN}, found "null"`],
-  [
-    '{ origins: ["*"] }',
-    `1:19: cors.origins[0]: ${ORIGIN}, found "*": to allow every page, write "origins: any"`,
-  ],
+  ['{ origins: ["*"] }', `1:19: cors.origins[0]: ${ORIGIN}, found "*"`],
   [
     '{ origins: ["https://*.example.com"] }',
-    `1:19: cors.origins[0]: ${ORIGIN}, found "https://*.example.com": list each origin, patterns are not supported`,
+    `1:19: cors.origins[0]: ${ORIGIN}, found "https://*.example.com"`,
   ],
   [
     '{ origins: ["https://a:443"] }',

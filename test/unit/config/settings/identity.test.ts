@@ -77,11 +77,8 @@ describe('a value of identity_provider', () => {
       '44: endpoints.key_set: must not contain a user name or password',
     ],
     ['endpoints: { jwks: x }', '35: endpoints: unknown key "jwks"'],
-    ['allow_http: yes', '34: allow_http: expected true or false, found "yes", did you mean true?'],
-    [
-      'timeout: 5',
-      '31: timeout: expected a time such as 250ms, 5s, 10m or 1h, found 5: add a unit, such as 5ms or 5s',
-    ],
+    ['allow_http: yes', '34: allow_http: expected true or false, found "yes"'],
+    ['timeout: 5', '31: timeout: expected a time such as 250ms, 5s, 10m or 1h, found 5'],
     ['timeout: 0s', '31: timeout: expected a time from 1ms to 24h, found "0s"'],
     [
       'client_id: 7',
@@ -221,10 +218,7 @@ describe('a value of access_tokens', () => {
       'token_kind: { claim: typ }',
       '39: token_kind.claim: "typ" is judged anyway, as typ, token_use, at_hash, events are: name another claim, or leave token_kind out',
     ],
-    [
-      'principal: sub',
-      '29: principal: expected a list of claims such as [azp, sub], found "sub", did you mean [sub]?',
-    ],
+    ['principal: sub', '29: principal: expected a list of claims such as [azp, sub], found "sub"'],
     ['principal: []', '29: principal: an empty list cannot distinguish callers: name at least one claim'],
     ['principal: [sub, sub]', '35: principal[1]: "sub" is listed twice'],
     [
@@ -249,10 +243,7 @@ describe('a value of access_tokens', () => {
       'identity_headers: { "X A": sub }',
       '38: identity_headers: "X A" is not a header field name: use letters, digits and "-", such as X-Auth-Subject',
     ],
-    [
-      'schemes: Bearer',
-      '27: schemes: expected a list of schemes such as [Bearer, Bot], found "Bearer", did you mean [Bearer]?',
-    ],
+    ['schemes: Bearer', '27: schemes: expected a list of schemes such as [Bearer, Bot], found "Bearer"'],
     ['schemes: [Bot]', '27: schemes: Bearer must be among them: it is the scheme of every standard client'],
     ['schemes: [Bearer, bearer]', '36: schemes[1]: "bearer" is listed twice (case does not matter)'],
     ['schemes: [Bearer, "a b"]', '36: schemes[1]: expected a scheme such as Bearer or Bot, found "a b"'],

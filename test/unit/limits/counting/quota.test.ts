@@ -16,64 +16,40 @@ test.each([
   expect(parseQuota(text)).toEqual({ units, periodMs });
 });
 
+const EXPECTED =
+  'write a number from 1 to 1000000000 and a period from 1s to 31d, or day, week or month, such as 5/5s or 100/10m';
+
 test.each([
-  ['', 'for example 5/5s'],
-  ['5', 'for example 5/5s'],
-  ['/5s', 'for example 5/5s'],
-  ['5/', 'for example 5/5s'],
-  ['5/5s/5s', 'for example 5/5s'],
-  ['5 / 5s', 'write it without spaces: 5/5s'],
-  ['5/5s\n', 'write it without spaces: 5/5s'],
-  ['0/5s', 'write at least 1 (to switch a route off, take it out of gateway.yaml)'],
-  ['1000000001/5s', 'write at most 1000000000'],
-  ['99999999999999999999/5s', 'write at most 1000000000'],
-  ['-5/5s', '"-5" is not a whole number from 1 to 1000000000'],
-  ['5.5/5s', '"5.5" is not a whole number from 1 to 1000000000'],
-  ['1e3/5s', '"1e3" is not a whole number from 1 to 1000000000'],
-  ['1_000/5s', '"1_000" is not a whole number from 1 to 1000000000'],
-  ['٥/5s', '"٥" is not a whole number from 1 to 1000000000'],
-  ['05/5s', 'write 5 without leading zeros'],
-  ['5/Day', 'write 5/day'],
-  ['5/1Day', 'write 5/1d'],
-  ['off', 'where no limit should hold, write one that nobody reaches, such as 1000000/1s'],
-  ['-1/1s', 'where no limit should hold, write one that nobody reaches, such as 1000000/1s'],
-  ['5/05s', 'write the period without leading zeros: 5s'],
-  ['5/5', 'the period lacks its unit: write 5/5s, 5/5m, 5/5h or 5/5d'],
-  ['5/s', 'write 5/1s'],
-  ['5/0s', 'the shortest period is 1s'],
-  ['5/0m', 'the shortest period is 1s'],
-  ['5/500ms', 'the shortest period is 1s'],
-  ['5/1.5m', '90s for one minute and a half'],
-  ['5/.s', '90s for one minute and a half'],
-  ['5/745h', 'the longest period is 31d'],
-  ['5/2678401s', 'the longest period is 31d'],
-  ['5/32d', 'the longest period is 31d'],
-  ['5/1w', 'write 5/week'],
-  ['5/2w', 'a period ends in s, m, h or d, at most 31d, or is day, week or month'],
-  ['5/1mo', 'write 5/month'],
-  ['1k/day', 'write 1000/day'],
-  ['2M/month', 'write 2000000/month'],
-  ['1,000/day', 'write 1000/day'],
-  ['10r/m', 'write 10/1m'],
-  ['100 per day', 'write 100/day'],
-  ['100 requests per hour', 'write 100/1h'],
-  ['100 per customer', 'for example 5/5s'],
-  ['5/year', 'the longest period is 31d or month: a quota always renews'],
-  ['5/1y', 'the longest period is 31d or month: a quota always renews'],
-  ['5/never', 'the longest period is 31d or month: a quota always renews'],
-  ['5/-5s', 'a period ends in s, m, h or d'],
-  ['5/5S', 'write 5/5s'],
-  ['5/2min', 'write 5/2m'],
-  ['5/sec', 'write 5/1s'],
-  ['5/3hours', 'write 5/3h'],
-  ['5/3days', 'write 5/3d'],
-  ['5/days', 'write 5/1d'],
-  ['5/weeks', 'write 5/week'],
-  ['5/monthly', 'write 5/month'],
-  ['5/daily', 'write 5/day'],
-  ['5/1month', 'write 5/month'],
-  ['5/2month', 'or is day, week or month'],
-])('%j is refused, and the message says: %s', (text, advice) => {
-  expect(() => parseQuota(text)).toThrow(QuotaError);
-  expect(() => parseQuota(text)).toThrow(advice);
+  ...['', '5', '/5s', '5/', '5/5s/5s', '5/5', 'off', '-1/1s', '100 per customer'],
+  ...[
+    '0/5s',
+    '1000000001/5s',
+    '99999999999999999999/5s',
+    '-5/5s',
+    '5.5/5s',
+    '1e3/5s',
+    '1_000/5s',
+    '٥/5s',
+    '05/5s',
+  ],
+  ...['5/05s', '5/0s', '5/0m', '5/500ms', '5/1.5m', '5/.s', '5/-5s'],
+  ...['5/745h', '5/2678401s', '5/32d', '5/2w', '5/2month', '5/year', '5/never'],
+])('%j is refused, and the message says what is expected', text => {
+  expect(() => parseQuota(text)).toThrow(new QuotaError(`"${text}" is not a quota: ${EXPECTED}`));
+});
+
+test.each([
+  ['5 / 5s', '5/5s'],
+  ['5/5s\n', '5/5s'],
+  ['5/5S', '5/5s'],
+  ['5/Day', '5/day'],
+  ['5/s', '5/1s'],
+  ['5/sec', '5/1s'],
+  ['5/2min', '5/2m'],
+  ['5/3hours', '5/3h'],
+  ['5/days', '5/1d'],
+  ['5/weeks', '5/week'],
+  ['5/monthly', '5/month'],
+])('%j is refused, and the message says what to write: %s', (text, meant) => {
+  expect(() => parseQuota(text)).toThrow(new QuotaError(`"${text}" is not a quota: write ${meant}`));
 });

@@ -60,7 +60,7 @@ function loggedLineOf(record: ExchangeRecord, epochMs: number, instance: string)
     bucket: decision?.bucket,
     decision: decision?.outcome,
     period: decision?.period || undefined,
-    decidedAt: decision?.decidedAtMs ?? restriction?.atMs,
+    decidedAt: decision?.decidedAtMs ?? (restriction === null ? undefined : Math.floor(record.arrivedAtMs)),
     draws: draws === 'all' ? undefined : draws,
     main: decision === null || decision.main === '' ? undefined : pseudonyms.of(decision.main),
     restricted: restriction?.by,
@@ -163,7 +163,6 @@ const records = fc.record<ExchangeRecord>({
   restriction: orNull(
     fc.record({
       by: fc.constantFrom('address', 'caller', 'webhook', 'blocked_address', 'blocked_caller'),
-      atMs: fc.maxSafeNat(),
       consumes: fc.constantFrom('all', 'global', 'bucket', 'none'),
       isCallerUnknown: fc.boolean(),
     }),

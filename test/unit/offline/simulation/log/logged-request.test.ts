@@ -22,8 +22,8 @@ const decision = {
 } as const;
 const user = { class: 'user', principal: '["user","web","alice"]' } as const;
 
-function restrictedBy(by: RestrictedBy, atMs: number): RestrictionRecord {
-  return { by, atMs, consumes: 'global', isCallerUnknown: by === 'address' };
+function restrictedBy(by: RestrictedBy): RestrictionRecord {
+  return { by, consumes: 'global', isCallerUnknown: by === 'address' };
 }
 
 function recordsOf(clock: FrozenClock): ExchangeRecord[] {
@@ -46,8 +46,8 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
     { isPreflight: true, method: 'OPTIONS' },
     { status: 404, upstreamMs: 3, returnedAtMs: decided.decidedAtMs },
     { decision: null, status: 403, offenceAtMs: decided.decidedAtMs },
-    { decision: null, status: 429, restriction: restrictedBy('address', decided.decidedAtMs), path: null },
-    { decision: null, status: 429, restriction: restrictedBy('blocked_caller', decided.decidedAtMs) },
+    { decision: null, status: 429, restriction: restrictedBy('address'), path: null },
+    { decision: null, status: 429, restriction: restrictedBy('blocked_caller') },
     {
       decision: { ...decided, consumes: 'global', bucket: null, main: '' },
       path: null,
@@ -56,7 +56,8 @@ function recordsOf(clock: FrozenClock): ExchangeRecord[] {
     },
     { clientAddress: '2001:db8::7', durationMs: 0.5, bytesSent: 12_345_678_901 },
   ];
-  return changes.map(change => exchangeRecord({ path: '/v1/x', decision: decided, ...change }));
+  const arrivedAtMs = decided.decidedAtMs;
+  return changes.map(change => exchangeRecord({ path: '/v1/x', arrivedAtMs, decision: decided, ...change }));
 }
 
 /** Lines as a gateway writes them. */
