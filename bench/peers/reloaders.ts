@@ -37,6 +37,18 @@ const RELOAD_MS = 300_000;
 const PAUSE_MS = 500;
 const UNKNOWN = async () => null;
 
+/**
+ * Writes the limit of the first route into a text made beforehand: whoever makes the text of 5,000 routes stands still meanwhile, and the
+ * clients are in this process.
+ */
+function withLimit(textOf: (limit: number) => string): (limit: number) => string {
+  const text = textOf(PLACE);
+  return limit => text.replaceAll(String(PLACE), String(limit));
+}
+
+/** Stands for the limit; no route has it. */
+const PLACE = 987_654;
+
 const weir: Reloader = {
   name: 'Weir',
   install: 'npm ci',
@@ -62,17 +74,16 @@ const weir: Reloader = {
         log: { access: false },
       }),
     );
-    const write = (limit: number) =>
-      writeFile(
-        limitsFile(surroundings),
-        JSON.stringify({
-          global: 'off',
-          buckets: Object.fromEntries(
-            NUMBERS.map(route => [`b${route}`, { address: `${route === 0 ? limit : 60_000}/1s` }]),
-          ),
-          routes: Object.fromEntries(NUMBERS.map(route => [`${pathOf(route)}**`, `b${route}`])),
-        }),
-      );
+    const textOf = withLimit(limit =>
+      JSON.stringify({
+        global: 'off',
+        buckets: Object.fromEntries(
+          NUMBERS.map(route => [`b${route}`, { address: `${route === 0 ? limit : 60_000}/1s` }]),
+        ),
+        routes: Object.fromEntries(NUMBERS.map(route => [`${pathOf(route)}**`, `b${route}`])),
+      }),
+    );
+    const write = (limit: number) => writeFile(limitsFile(surroundings), textOf(limit));
     await write(60_000);
     const outputFile = join(directory, 'weir.log');
     const parameters = [MEMORY_OPTION, await weirMain(), 'serve', '--config', file];
@@ -114,9 +125,8 @@ const nginx: Reloader = {
       `limit_req_zone $binary_remote_addr zone=b${route}:32k rate=${route === 0 ? limit : 60_000}r/s;`;
     const location = (route: number) =>
       `location ${pathOf(route)} { limit_req zone=b${route} burst=60000 nodelay; proxy_pass http://api; }`;
-    const write = (limit: number) =>
-      writeFile(
-        file,
+    const textOf = withLimit(
+      limit =>
         `daemon off;
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 worker_processes ${threads};
@@ -138,7 +148,8 @@ ${temporary.map(kind => `  ${kind}_temp_path ${directory};`).join('\n')}
   }
 }
 `,
-      );
+    );
+    const write = (limit: number) => writeFile(file, textOf(limit));
     await write(60_000);
     const parameters = ['-c', file, '-e', 'stderr', '-p', directory];
     const part = await startPart({ command: 'nginx', parameters }, port);
@@ -161,8 +172,10 @@ function haproxy(name: string, isRuntime: boolean): Reloader {
       const [file, map, socket] = ['haproxy.cfg', 'limits.map', 'haproxy.sock'].map(each =>
         join(directory, each),
       ) as [string, string, string];
-      const write = (limit: number) =>
-        writeFile(map, NUMBERS.map(route => `${pathOf(route)} ${route === 0 ? limit : 60_000}\n`).join(''));
+      const textOf = withLimit(limit =>
+        NUMBERS.map(route => `${pathOf(route)} ${route === 0 ? limit : 60_000}\n`).join(''),
+      );
+      const write = (limit: number) => writeFile(map, textOf(limit));
       await write(60_000);
       await writeFile(
         file,
@@ -208,8 +221,9 @@ const envoyByFile: Reloader = {
       string,
       string,
     ];
+    const textOf = withLimit(limit => JSON.stringify(routesWith(limit)));
     const write = async (limit: number) => {
-      await writeFile(`${routes}.new`, JSON.stringify(routesWith(limit)));
+      await writeFile(`${routes}.new`, textOf(limit));
       await rename(`${routes}.new`, routes);
     };
     await write(60_000);

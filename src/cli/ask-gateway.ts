@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { formatDiagnostic, formatHostPort, type HostPort, readPart } from '../config/index.ts';
-import { errorText } from '../core/index.ts';
+import { errorText, nodeHttp } from '../core/index.ts';
 import type { CallerOnCommandLine } from './caller-options.ts';
 
 const TIMEOUT_MS = 3_000;
@@ -55,7 +55,7 @@ async function ask(
 ): Promise<AdminReply> {
   const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
   const options = { host, port, path, headers, agent: false, signal: AbortSignal.timeout(TIMEOUT_MS) };
-  const request = tls ? requestHttps({ ...options, rejectUnauthorized: false }) : requestHttp(options);
+  const request = tls ? requestHttps({ ...options, rejectUnauthorized: false }) : nodeHttp.request(options);
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request.on('response', resolve).on('error', reject).end();
   });

@@ -7,6 +7,7 @@ export * from './listeners/index.ts';
 export { type Machine, readMachine, usableMemory } from './machine.ts';
 export * from './main-part.ts';
 export * from './method-names.ts';
+export * from './node-http.ts';
 export { MAIN_SCRIPT, PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './permits.ts';
 export type * from './process-part.ts';

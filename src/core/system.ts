@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { lookup, promises } from 'node:dns';
 import { type FSWatcher, readlinkSync, type Stats, watch } from 'node:fs';
 import { lstat, open, readdir, readlink, rename, rm, stat } from 'node:fs/promises';
-import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from 'node:http';
+import type { Server as HttpServer, RequestListener } from 'node:http';
 import type { LookupFunction, NetConnectOpts, Server, ServerOpts, Socket } from 'node:net';
 import { connect, createServer } from 'node:net';
 import { constants, setPriority } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { type ConnectionOptions, connect as secureConnect, type TLSSocket } from 'node:tls';
+import { nodeHttp } from './node-http.ts';
 
 /** Returns a number from 0 up to but not including 1. Injected, so that tests can fix it; not for secrets. */
 export type Random = () => number;
@@ -314,7 +315,7 @@ export const thisMachine: System = {
     secureConnect,
     lookup,
     createServer,
-    createHttpServer,
+    createHttpServer: nodeHttp.createServer,
     // A new resolver reads the system's configuration again.
     createResolver: () => new promises.Resolver(DNS_WAITS),
   },

@@ -1,6 +1,6 @@
-import { METHODS } from 'node:http';
 import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
 import { admits, isOfFile, refusesSemicolons, routeOfCaller, whyOddPathRefused } from '../config/index.ts';
+import { METHODS } from '../core/index.ts';
 import { GRPC_METHOD, isRoutable, servesMethod, whyNoMethod } from '../gateway/routing/index.ts';
 import {
   type AddressKeying,

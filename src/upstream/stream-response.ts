@@ -1,5 +1,4 @@
-import { STATUS_CODES } from 'node:http';
-import { inNextTurn, type Release } from '../core/index.ts';
+import { inNextTurn, type Release, STATUS_CODES } from '../core/index.ts';
 import { InterimCount, MalformedMessage } from '../wire/http1/index.ts';
 import { ErrorCode, errorName, type HeaderSection, Http2Fault, type StreamEnd } from '../wire/http2/index.ts';
 import type { CallSink, UpstreamFailure } from './transport.ts';

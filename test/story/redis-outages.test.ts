@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { LocalGateway } from '../support/gateway.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { decisionsBy, Load, startRedisGateway, storeIsUp } from '../support/redis-gateway.ts';
@@ -50,6 +50,26 @@ const troubles: readonly [
       await server.client.replicaof('127.0.0.1', 1);
     },
     server => server.client.replicaof('NO', 'ONE'),
+  ],
+  [
+    'loads the data of a new master, and becomes one',
+    async server => {
+      const master = await startRedis();
+      onTestFinished(() => master.close());
+      await master.client.call('mset', ...Array.from({ length: 30_000 }, (_, at) => [`key${at}`, at]).flat());
+      await server.client.config('SET', 'loading-process-events-interval-bytes', '1024');
+      // It takes a minute, unless it is told to go faster.
+      await server.client.config('SET', 'key-load-delay', '2000');
+      await server.client.replicaof('127.0.0.1', master.port);
+      await waitFor('it loads', async () => (await server.client.info('persistence')).includes('loading:1'));
+    },
+    async server => {
+      await server.client.config('SET', 'key-load-delay', '0');
+      await waitFor('it has loaded', async () =>
+        (await server.client.info()).includes('master_link_status:up'),
+      );
+      await server.client.replicaof('NO', 'ONE');
+    },
   ],
 ];
 

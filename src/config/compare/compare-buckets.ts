@@ -75,19 +75,17 @@ function describeGroup({ claim, limit }: NonNullable<Group>): string {
 
 /** Compares the buckets that both files have; new and removed ones appear with the routes that use them. */
 export function* compareBuckets(now: LimitsConfig, before: LimitsConfig): Steps<WeighedChange[]> {
-  const usesNow = usesOf(now);
-  yield;
-  const usesBefore = usesOf(before);
-  yield;
   const hasSameLines = sameLines(now, before);
   yield;
+  const lists = { now: new LinesOfBuckets(now), before: new LinesOfBuckets(before) };
   const changes: WeighedChange[] = [];
-  for (const [name, bucket] of Object.entries(now.buckets)) {
+  for (const name of Object.keys(now.buckets)) {
     yield;
+    const bucket = now.buckets[name];
     const old = Object.hasOwn(before.buckets, name) ? before.buckets[name] : undefined;
     // A reload has taken it over.
-    if (old === undefined || (old === bucket && hasSameLines)) continue;
-    const [lines, linesBefore] = [patternsOf(usesNow.get(name)), patternsOf(usesBefore.get(name))];
+    if (bucket === undefined || old === undefined || (old === bucket && hasSameLines)) continue;
+    const [lines, linesBefore] = [lists.now.of(name), lists.before.of(name)];
     const numbers = [
       ...compareBucketQuotas(bucket, old),
       ...compareMain(bucket, old),
@@ -118,18 +116,19 @@ function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[
   return [...numbers, { ...joining, text }];
 }
 
-function usesOf({ routes }: LimitsConfig): ReadonlyMap<string, readonly string[]> {
-  const uses = new Map<string, string[]>();
-  for (const [line, { bucket }] of Object.entries(routes)) {
-    const lines = uses.get(bucket) ?? [];
-    lines.push(line);
-    uses.set(bucket, lines);
-  }
-  return uses;
-}
+/** The lines of each bucket, looked up once one bucket has changed. */
+class LinesOfBuckets {
+  readonly #routes: LimitsConfig['routes'];
+  #byBucket: ReadonlyMap<string, readonly string[]> | null = null;
 
-function patternsOf(lines: readonly string[] = []): RoutePattern[] {
-  return lines.map(line => parseLimitRoute(line));
+  constructor({ routes }: LimitsConfig) {
+    this.#routes = routes;
+  }
+
+  of(bucket: string): RoutePattern[] {
+    this.#byBucket ??= Map.groupBy(Object.keys(this.#routes), line => this.#routes[line]?.bucket ?? '');
+    return (this.#byBucket.get(bucket) ?? []).map(line => parseLimitRoute(line));
+  }
 }
 
 function compareMain({ main: now }: BucketConfig, { main: before }: BucketConfig): Difference[] {
@@ -257,6 +256,8 @@ export function* compareLimitRoutes(now: LimitsConfig, before: LimitsConfig): St
 }
 
 function sameLines({ routes: now }: LimitsConfig, { routes: before }: LimitsConfig): boolean {
+  // A reload has taken them over.
+  if (now === before) return true;
   const lines = Object.entries(now);
   return (
     lines.length === Object.keys(before).length &&
@@ -352,6 +353,8 @@ function unusedBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[]
 
 /** Returns the unused buckets that the other file lacks. */
 function unusedOnlyIn(limits: LimitsConfig, other: LimitsConfig): string[] {
+  const names = Object.keys(limits.buckets).filter(name => !Object.hasOwn(other.buckets, name));
+  if (names.length === 0) return [];
   const used = usedIn(limits);
-  return Object.keys(limits.buckets).filter(name => !Object.hasOwn(other.buckets, name) && !used.has(name));
+  return names.filter(name => !used.has(name));
 }

@@ -1,4 +1,4 @@
-import { hasSameItems, type Steps } from '../../core/index.ts';
+import type { Steps } from '../../core/index.ts';
 import {
   GRPC_METHOD,
   nameOf,
@@ -33,8 +33,12 @@ export function* compareRoutes(now: RouteEntries, before: RouteEntries): Steps<W
 }
 
 function areSame(now: RouteEntries, before: RouteEntries): boolean {
-  const partsOf = ({ value, pattern }: RouteEntries[number]) => [value, pattern];
-  return hasSameItems(now.flatMap(partsOf), before.flatMap(partsOf));
+  return (
+    now.length === before.length &&
+    now.every(
+      ({ value, pattern }, index) => value === before[index]?.value && pattern === before[index].pattern,
+    )
+  );
 }
 
 function compareTaken(

@@ -1,4 +1,4 @@
-import { eachInSteps, hasSameItems, type Kept, reuse, type Steps } from '../../core/index.ts';
+import { eachInSteps, hasSameItems, isSame, type Kept, reuse, type Steps } from '../../core/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
 import type { Limit, LimitRole, LimitSet } from '../../limits/index.ts';
 import { ByClass, limitsIn, NO_LIMITS, RecentDigests, windowName, windowsOf } from '../../limits/index.ts';
@@ -147,7 +147,7 @@ function isSameCost(
   one: Pick<model.LimitRouteModel, 'cost' | 'price'>,
   other: Pick<model.LimitRouteModel, 'cost' | 'price'>,
 ): boolean {
-  return one.cost === other.cost && JSON.stringify(one.price) === JSON.stringify(other.price);
+  return one.cost === other.cost && isSame(one.price, other.price);
 }
 
 function compileRoute(

@@ -22,8 +22,12 @@ export function claimsInLimits({ buckets }: Pick<LimitsConfig, 'buckets'>): {
   const numbers = new Set<string>();
   const note = ({ user, bot, group, classes }: Partial<BucketConfig>) => {
     if (group !== undefined) groups.add(group.claim);
-    const quotas: readonly (Quota | undefined)[] = [user, bot, ...Object.values(classes ?? {})];
-    for (const quota of quotas) if (quota !== undefined && isClaimed(quota)) numbers.add(quota.claim);
+    noteQuota(user);
+    noteQuota(bot);
+    if (classes !== undefined) Object.values(classes).forEach(noteQuota);
+  };
+  const noteQuota = (quota: Quota | undefined) => {
+    if (quota !== undefined && isClaimed(quota)) numbers.add(quota.claim);
   };
   for (const bucket of Object.values(buckets)) {
     note(bucket);

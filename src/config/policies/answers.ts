@@ -1,6 +1,6 @@
-import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import type { Fields } from '../../core/index.ts';
+import { STATUS_CODES } from '../../core/index.ts';
 import { RESERVED_RESPONSE_FIELDS } from '../../wire/http/index.ts';
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, isMap, type RawMap, type Section } from '../file/index.ts';

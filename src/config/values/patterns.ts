@@ -1,5 +1,5 @@
-import { METHODS } from 'node:http';
 import { z } from 'zod';
+import { METHODS } from '../../core/index.ts';
 import {
   GRPC_METHOD,
   METHOD_PATTERN,

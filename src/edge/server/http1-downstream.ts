@@ -1,7 +1,6 @@
-import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { BodySource, Fields, Release, TurnTask } from '../../core/index.ts';
-import { atTurnEnd, firstValue, NO_BYTES, NO_NAMES } from '../../core/index.ts';
+import { atTurnEnd, firstValue, NO_BYTES, NO_NAMES, STATUS_CODES } from '../../core/index.ts';
 import type { ConnectionMemory, Downstream, Successor } from '../../gateway/index.ts';
 import type {
   BodyTerms,

@@ -1,5 +1,11 @@
-import { STATUS_CODES } from 'node:http';
-import { asciiJson, type Fields, firstValue, type GatewayError, RpcCode } from '../../core/index.ts';
+import {
+  asciiJson,
+  type Fields,
+  firstValue,
+  type GatewayError,
+  RpcCode,
+  STATUS_CODES,
+} from '../../core/index.ts';
 import { trailersOnly } from '../../wire/grpc-web/index.ts';
 import { CHALLENGE } from './challenges.ts';
 import { RateLimitError } from './rate-limit-error.ts';

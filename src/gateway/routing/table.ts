@@ -1,5 +1,4 @@
-import { METHODS } from 'node:http';
-import { atOnce, MAX_METHOD_BYTES, type Steps } from '../../core/index.ts';
+import { atOnce, MAX_METHOD_BYTES, METHODS, type Steps } from '../../core/index.ts';
 
 /** The requests that a route matches. A route with several hosts has a pattern for each. */
 export interface RoutePattern {

@@ -1,10 +1,9 @@
-import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http';
-import { Agent as HttpAgent, request as requestHttp } from 'node:http';
+import type { ClientRequest, ClientRequestArgs, Agent as HttpAgent, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, type RequestOptions, request as requestHttps } from 'node:https';
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { GrowingBytes, isUnknownAuthority, type Network, WeakMemo } from '../../core/index.ts';
+import { GrowingBytes, isUnknownAuthority, type Network, nodeHttp, WeakMemo } from '../../core/index.ts';
 import type { ProviderOptions, ProviderTls } from './options.ts';
 
 interface ProviderRequest {
@@ -112,7 +111,10 @@ function open(
   if (link.proxy !== null) {
     const proxied = { ...options, timeout: Math.ceil(link.timeoutMs) };
     if (!secure)
-      return requestHttp(request.url, { ...proxied, agent: new HttpAgent({ proxyEnv: link.proxy }) });
+      return nodeHttp.request(request.url, {
+        ...proxied,
+        agent: new nodeHttp.Agent({ proxyEnv: link.proxy }),
+      });
     const agent = new HttpsAgent({ proxyEnv: link.proxy });
     return requestHttps(request.url, {
       ...proxied,
@@ -121,9 +123,9 @@ function open(
     } as RequestOptions);
   }
   if (!secure)
-    return requestHttp(request.url, {
+    return nodeHttp.request(request.url, {
       ...options,
-      agent: agentOf(new HttpAgent(), network.connect, network),
+      agent: agentOf(new nodeHttp.Agent(), network.connect, network),
     });
   const agent = agentOf(new HttpsAgent(), network.secureConnect, network);
   // Node passes `secureContext` on to `secureConnect`, although its types do not say so.

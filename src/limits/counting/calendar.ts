@@ -134,6 +134,8 @@ export function calendarOf(unit: CalendarUnit, timeZone: string): Calendar {
 
 /** Whether the system knows a time zone of this name. */
 export function isTimeZone(name: string): boolean {
+  // Of the default, nobody has to load all time zones for 15 ms.
+  if (name === 'UTC') return true;
   try {
     new Intl.DateTimeFormat('en-US', { timeZone: name });
     return true;

@@ -1,7 +1,6 @@
-import { STATUS_CODES } from 'node:http';
 import { collectDefaultMetrics, type Metric, Registry } from 'prom-client';
 import type * as core from '../../core/index.ts';
-import { atOnce, CALL_PROTOCOLS, RpcCode, rpcCodeName } from '../../core/index.ts';
+import { atOnce, CALL_PROTOCOLS, RpcCode, rpcCodeName, STATUS_CODES } from '../../core/index.ts';
 import { type LabelModel, prepareSeries, RESPONSE_CLASSES } from './label-model.ts';
 import { type MetricSet, Tally } from './metric-set.ts';
 

@@ -1,8 +1,8 @@
-import { METHODS } from 'node:http';
 import {
   type Fields,
   GrowingBytes,
   MAX_METHOD_BYTES,
+  METHODS,
   type MethodNames,
   NO_BYTES,
   NONE_NAMED,

@@ -1,7 +1,6 @@
-import { STATUS_CODES } from 'node:http';
 import { z } from 'zod';
 import { type OwnRoute, type SignInEndpoint, type Snapshot, signInProvider } from '../../../config/index.ts';
-import { readVersion } from '../../../core/index.ts';
+import { readVersion, STATUS_CODES } from '../../../core/index.ts';
 import type { SignInOptions } from '../../../identity/signin/index.ts';
 import { configSchema } from './explain-api.ts';
 import { refusedSchema } from './refused-api.ts';

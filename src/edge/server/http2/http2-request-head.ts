@@ -1,6 +1,5 @@
-import { METHODS } from 'node:http';
 import type { FieldNames, Fields, GatewayError, MethodNames, RandomBytes } from '../../../core/index.ts';
-import { firstValue, NO_NAMES, NONE_NAMED } from '../../../core/index.ts';
+import { firstValue, METHODS, NO_NAMES, NONE_NAMED } from '../../../core/index.ts';
 import { errors } from '../../../gateway/index.ts';
 import { type RequestFraming, requestFraming } from '../../../wire/http1/index.ts';
 import { type HeaderSection, isSecret, TOO_LARGE } from '../../../wire/http2/index.ts';
