@@ -1,5 +1,5 @@
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { fromData, type LoadedData, type loadConfig, loadData } from '../../config/index.ts';
+import type { LoadedData, loadConfig } from '../../config/index.ts';
 import { errorText, giveWay, MAIN_SCRIPT } from '../../core/index.ts';
 
 /** What the thread loads, of the options of `loadConfig` those that can be passed on. */
@@ -23,6 +23,7 @@ const YOUNG_MB = 8;
  */
 export function loadInThread(script: string | URL = MAIN_SCRIPT): typeof loadConfig {
   return async (path, { env, generation, limitKeys, machine, ...options }) => {
+    const { fromData } = await import('../../config/index.ts');
     const passedOn = { env: { ...env }, generation, limitKeys, machine };
     return fromData(await askThread(script, { path, options: passedOn }), { ...passedOn, ...options });
   };
@@ -58,6 +59,8 @@ export async function runLoadingThread(): Promise<boolean> {
   const port = parentPort;
   if (isMainThread || load === undefined || port === null) return false;
   giveWay();
+  // Only now: to load this code is a fifth of the work.
+  const { loadData } = await import('../../config/index.ts');
   const loaded = await loadData(load.path, load.options as Parameters<typeof loadConfig>[1]);
   port.postMessage(loaded);
   return true;
