@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, type Part, startPart } from '../world/part.ts';
 import { address, COMMAND, envoy, router, TYPES } from './envoy.ts';
 import { type Surroundings, versionOf } from './peer.ts';
-import { LISTENS, limitsFile, MEMORY_ENVIRONMENT, MEMORY_OPTION, weirMain } from './weir.ts';
+import { LISTENS, limitsFile, MEMORY_ENVIRONMENT, NODE_FLAGS, weirMain } from './weir.ts';
 
 /** Routes, each with a limit of its own, of which a reload changes one. */
 export const ROUTES = 5_000;
@@ -86,7 +86,7 @@ const weir: Reloader = {
     const write = (limit: number) => writeFile(limitsFile(surroundings), textOf(limit));
     await write(60_000);
     const outputFile = join(directory, 'weir.log');
-    const parameters = [MEMORY_OPTION, await weirMain(), 'serve', '--config', file];
+    const parameters = [...NODE_FLAGS, await weirMain(), 'serve', '--config', file];
     const program = { command: process.execPath, parameters, environment: MEMORY_ENVIRONMENT };
     const part = await startPart({ ...program, outputFile, says: LISTENS }, port);
     return {

@@ -19,7 +19,7 @@ export function weirBefore(checkout: string): Peer {
 }
 
 /** As the image and the units start it. */
-export const MEMORY_OPTION = '--max-semi-space-size=16';
+export const NODE_FLAGS = ['--max-semi-space-size=16', '--v8-pool-size=0'];
 export const MEMORY_ENVIRONMENT = { MALLOC_TRIM_THRESHOLD_: '131072' };
 
 /** In its log. */
@@ -39,7 +39,7 @@ function checkoutPeer(name: string, checkout: string): Peer {
       return startPart(
         {
           command: process.execPath,
-          parameters: [MEMORY_OPTION, ...flags, await mainOf(checkout), 'serve', '--config', file],
+          parameters: [...NODE_FLAGS, ...flags, await mainOf(checkout), 'serve', '--config', file],
           environment: MEMORY_ENVIRONMENT,
           outputFile: join(surroundings.directory, 'weir.log'),
           says: LISTENS,

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { cpuMicroseconds, residentMebibytes } from '../../bench/measure/processes.ts';
-import { MEMORY_ENVIRONMENT, MEMORY_OPTION, weirMain } from '../../bench/peers/weir.ts';
+import { MEMORY_ENVIRONMENT, NODE_FLAGS, weirMain } from '../../bench/peers/weir.ts';
 import { freePort } from '../../bench/world/part.ts';
 import { waitFor } from '../../test/support/wait.ts';
 import type { ThreadHolds } from './probe.ts';
@@ -43,7 +43,7 @@ export class ProbedGateway {
     // JSON is YAML.
     await writeFile(file, JSON.stringify({ ...config, listen }));
     const probe = join(import.meta.dirname, 'probe.ts');
-    const node = [MEMORY_OPTION, ...flags, '--import', probe];
+    const node = [...NODE_FLAGS, ...flags, '--import', probe];
     const command = [process.execPath, ...node, await weirMain(), 'serve', '--config', file];
     // The shell becomes the gateway, so that it has its pid and its channel.
     const shell = ['/bin/sh', '-c', `${before} && exec "$@"`, 'sh'];

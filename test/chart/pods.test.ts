@@ -148,12 +148,12 @@ describe('the heap', () => {
     ['1Ei', '--max-old-space-size=659706976665'],
   ])('has 60 percent of a memory limit of %s', async (memory, options) => {
     const written = await optionsWith({ resources: { limits: { memory } } });
-    expect(written).toBe(`${options} --max-semi-space-size=16`);
+    expect(written).toBe(`${options} --max-semi-space-size=16 --v8-pool-size=0`);
   });
 
   it('has the share of the default where the values say null', async () => {
     const options = await optionsWith({ heapPercent: null, nodeOptions: null });
-    expect(options).toBe('--max-old-space-size=614 --max-semi-space-size=16');
+    expect(options).toBe('--max-old-space-size=614 --max-semi-space-size=16 --v8-pool-size=0');
   });
 
   it('is left to Node.js without a memory limit', async () => {

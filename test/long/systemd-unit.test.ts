@@ -47,11 +47,11 @@ describe('the systemd unit', () => {
 
   it('starts Node.js with the memory settings of the image', () => {
     const image = readFileSync(join(CHECKOUT, 'Dockerfile'), 'utf8');
-    const settings = ['NODE_OPTIONS=--max-semi-space-size=16', 'MALLOC_TRIM_THRESHOLD_=131072'];
-    for (const setting of settings) {
-      expect(image.split('\n')).toContain(`ENV ${setting}`);
-      expect(UNIT.split('\n')).toContain(`Environment=${setting}`);
-    }
+    const options = '--max-semi-space-size=16 --v8-pool-size=0';
+    expect(image.split('\n')).toContain(`ENV NODE_OPTIONS="${options}"`);
+    expect(UNIT.split('\n')).toContain(`Environment="NODE_OPTIONS=${options}"`);
+    expect(image.split('\n')).toContain('ENV MALLOC_TRIM_THRESHOLD_=131072');
+    expect(UNIT.split('\n')).toContain('Environment=MALLOC_TRIM_THRESHOLD_=131072');
   });
 
   it('does not restart after the exit codes that a restart cannot mend', () => {

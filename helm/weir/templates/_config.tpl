@@ -99,11 +99,11 @@
 {{- mulf (trimSuffix $unit $quantity | float64) $perUnit | printf "%f" -}}
 {{- end -}}
 
-{{/* Node.js would take its heap limit from the memory of the node or of the pod, whole. The image's own option is repeated: this replaces it. Root context, and the resources. */}}
+{{/* Node.js would take its heap limit from the memory of the node or of the pod, whole. The image's own options are repeated: this replaces them. Root context, and the resources. */}}
 {{- define "weir.nodeOptions" -}}
 {{- $values := (index . 0).Values -}}
 {{- $limit := include "weir.memoryLimit" (index . 1) | int64 -}}
 {{- $heapMiB := div (mul $limit ($values.heapPercent | default 60)) 102400 -}}
-{{- $sizes := gt $limit 0 | ternary (printf "--max-old-space-size=%d --max-semi-space-size=16" $heapMiB) "" -}}
+{{- $sizes := gt $limit 0 | ternary (printf "--max-old-space-size=%d --max-semi-space-size=16 --v8-pool-size=0" $heapMiB) "" -}}
 {{- printf "%s %s" $sizes ($values.nodeOptions | default "") | trim -}}
 {{- end -}}

@@ -70,7 +70,9 @@ it('starts as the manifest says: checked first, as its user, on a root that cann
     CapEff: '0000000000000000',
   });
   await expect(writeFile(`/proc/${weir?.pid}/root/file`, '')).rejects.toThrow('EROFS');
-  expect(weir?.environment['NODE_OPTIONS']).toBe('--max-old-space-size=614 --max-semi-space-size=16');
+  expect(weir?.environment['NODE_OPTIONS']).toBe(
+    '--max-old-space-size=614 --max-semi-space-size=16 --v8-pool-size=0',
+  );
   expect(await weir?.memoryBytes()).toBeLessThan(512 * 2 ** 20);
 });
 
