@@ -10,7 +10,6 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { aMinuteAgo, startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { base64Url } from '../support/token-issuer.ts';
 import { header, names, type Response, startUpstream, values } from '../support/wire/index.ts';
-import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 /** Of a window that closes long after the test. */
 const LONG = { failed_verifications: '5/1h' };
@@ -86,32 +85,6 @@ describe('an address that spends its budget of failed verifications', () => {
     expect(header(response, 'x-request-id')).toMatch(/^[A-Za-z0-9._-]{1,64}$/);
     expect(Date.parse(header(response, 'date') ?? '')).not.toBeNaN();
     expect(upstream.requests).toEqual([]);
-  });
-
-  test('gets a few checks a second from then on, and no more', async () => {
-    const clock = new FrozenClock(Date.now());
-    const { issuer, gateway } = await front({ limits: LONG, clock });
-    const forged = forger(issuer);
-    const statuses = await flood(gateway, 200, () => get(forged()), { connections: 1 });
-    const checked = 5 + PER_SECOND;
-    expect(statuses).toEqual(
-      new Map([
-        [401, checked],
-        [429, 200 - checked],
-      ]),
-    );
-    expect(await checks(gateway, false)).toBe(checked);
-    expect((await gateway.metric('weir_tokens_total')).get('{outcome="put_off"}')).toBe(200 - checked);
-    clock.advance(1_000);
-    const later = await flood(gateway, 200, () => get(forged()), { connections: 1 });
-    expect(later).toEqual(
-      new Map([
-        [401, PER_SECOND],
-        [429, 200 - PER_SECOND],
-      ]),
-    );
-    clock.advance(1_000);
-    expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
   });
 
   test('is the client’s, not its proxy’s, and the whole /64 where it is IPv6', async () => {
