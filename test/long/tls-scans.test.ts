@@ -11,8 +11,7 @@ beforeAll(() => ensureInstalled({ command: 'openssl', versionArgs: ['version'], 
 
 /** What `openssl s_client` says of a connection with these options. */
 async function scan(gateway: LocalGateway, ...options: string[]): Promise<string> {
-  const args = ['s_client', '-connect', `127.0.0.1:${gateway.port}`, '-cipher', 'DEFAULT@SECLEVEL=0'];
-  const client = spawn('openssl', [...args, ...options]);
+  const client = spawn('openssl', ['s_client', '-connect', `127.0.0.1:${gateway.port}`, ...options]);
   client.stdin.end();
   const [said] = await Promise.all([
     Promise.all([text(client.stdout), text(client.stderr)]),
@@ -20,13 +19,6 @@ async function scan(gateway: LocalGateway, ...options: string[]): Promise<string
   ]);
   return said.join('');
 }
-
-test('openssl is offered TLS 1.2 and 1.3, and refused 1.0 and 1.1', async () => {
-  const { gateway } = await startTlsGateway();
-  expect(await scan(gateway, '-tls1_3')).toContain('New, TLSv1.3');
-  expect(await scan(gateway, '-tls1_2')).toContain('Protocol  : TLSv1.2');
-  for (const old of ['-tls1', '-tls1_1']) expect(await scan(gateway, old)).toMatch(/alert protocol version/);
-});
 
 test('openssl resumes a session, and says so where it does not trust the certificate', async () => {
   const { gateway, folder } = await startTlsGateway();
