@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { CHECKOUT, documentNamed } from '../support/documents.ts';
-import { shownSamples } from '../support/everything-gateway.ts';
+import { shownMetrics, shownSamples } from '../support/everything-gateway.ts';
 import { unknownIn } from '../support/promql.ts';
 import { installPrometheus, promtool } from '../support/promtool.ts';
 
@@ -29,6 +29,10 @@ describe('the alerts', () => {
   it('pass the check of promtool without a remark', () => {
     const { code, said } = promtool(['check', 'rules', FILE]);
     expect([code, said.split('\n').slice(1)]).toEqual([0, [`  SUCCESS: ${RULES.length} rules found`]]);
+  });
+
+  it('are of metrics that pass the check of promtool without a remark, and all have a help text', async () => {
+    expect(promtool(['check', 'metrics'], await shownMetrics())).toEqual({ code: 0, said: '' });
   });
 
   it.each(TESTS.map(file => [file.slice(CHECKOUT.length + 1), file] as const))(

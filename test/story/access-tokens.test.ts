@@ -142,20 +142,6 @@ describe('a good token', () => {
       expect((await gateway.ask(get(bearer(signedBy(issuer, key))))).status, key.alg).toBe(200);
   });
 
-  test('is checked once, and known from then on', async () => {
-    const { issuer, gateway } = await front();
-    const line = issuer.bearer();
-    // Each worker remembers tokens of its own, and a connection stays at its worker.
-    const client = await gateway.connect();
-    for (let i = 0; i < 3; i += 1) expect((await client.ask(get(line))).status).toBe(200);
-    expect(await gateway.counted('weir_tokens_total')).toEqual(
-      new Map([
-        ['{outcome="verified"}', 1],
-        ['{outcome="known"}', 2],
-      ]),
-    );
-  });
-
   test('with an extra space in its payload is a different token, not the known one', async () => {
     const { issuer, gateway } = await front();
     const token = issuer.token(aMinuteAgo());

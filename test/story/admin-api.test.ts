@@ -160,23 +160,6 @@ describe('a restriction by an operator', () => {
     });
     expect(refused['retry_after']).toBeGreaterThan(1_100);
   });
-
-  test('stands beside an automatic one, the longer wait is told, and both are lifted at once', async () => {
-    const front = await start();
-    await askTimes(front, 3, 'GET /a');
-    const shorter = await front.api.call('POST', '/api/restrictions', { body: { ...body, for: '5m' } });
-    expect(shorter).toMatchObject({ status: 201, body: { reason: 'operator' } });
-    expect(refusalOf(await askOnce(front, 'GET /a'))['message']).toMatch(/too many requests/);
-    expect((await front.api.call('POST', '/api/restrictions', { body })).status).toBe(201);
-    expect(refusalOf(await askOnce(front, 'GET /a'))['message']).toMatch(/^This client/);
-    const listed = await front.api.call('GET', '/api/restrictions?address=127.0.0.1');
-    const { restrictions } = listed.body as { restrictions: { id: string; reason: string }[] };
-    expect(restrictions.map(({ reason }) => reason)).toEqual(['operator', 'invalid_requests']);
-    expect(new Set(restrictions.map(({ id }) => id)).size).toBe(1);
-    await front.api.call('DELETE', `/api/restrictions/${restrictions[0]?.id}`);
-    expect((await askOnce(front, 'GET /a', front.issuer.bearer())).status).toBe(200);
-    expect(await front.gateway.counted('weir_restricted')).toEqual(new Map());
-  });
 });
 
 describe('the API', () => {

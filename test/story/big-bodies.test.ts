@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { shared } from '../support/lifetime.ts';
 import { Random } from '../support/random.ts';
 import { head } from '../support/requests.ts';
 import { settled, sleep, waitFor } from '../support/wait.ts';
@@ -51,19 +52,44 @@ async function memoryRise(gateway: GatewayProcess, work: Promise<unknown>): Prom
   return most - before;
 }
 
-test('a body of 128 MiB comes down in little memory, byte for byte, with its length and chunked', async () => {
+let received = comparison();
+
+/** A process, and a service that takes any body and answers a GET with so many blocks: /length/128 or /chunked/2. */
+const front = shared(async () => {
   const upstream = await startUpstream(async exchange => {
-    const isChunked = exchange.request.target === '/chunked';
-    const framing = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${SIZE}`;
-    await exchange.send(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n`);
-    for (let i = 0; i < BLOCKS; i++) await exchange.send(isChunked ? CHUNK : BLOCK);
+    exchange.request.onData = bytes => received.take(bytes);
+    await exchange.received();
+    const [, framing, blocks] = exchange.request.target.split('/');
+    if (blocks === undefined) return await exchange.answer(200, [], 'ok');
+    const isChunked = framing === 'chunked';
+    const says = isChunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${Number(blocks) * MIB}`;
+    await exchange.send(`HTTP/1.1 200 OK\r\n${says}\r\n\r\n`);
+    for (let i = 0; i < Number(blocks); i++) await exchange.send(isChunked ? CHUNK : BLOCK);
     if (isChunked) await exchange.send('0\r\n\r\n');
   });
-  const gateway = await startGatewayProcess({ upstreamPort: upstream.port });
-  for (const target of ['/length', '/chunked']) {
+  const api = { keep_alive: '1s', max_requests_per_caller: '100%' };
+  return { upstream, gateway: await startGatewayProcess({ upstreamPort: upstream.port, api }) };
+});
+
+test('memory falls back after many large bodies at once', async () => {
+  const { gateway } = await front();
+  const ask = async (target: string): Promise<void> => {
+    expect(await gateway.ask(head(`GET ${target}`), { keepBytes: 0 })).toMatchObject({ bodyBytes: 2 * MIB });
+  };
+  await ask('/length/2');
+  const before = await gateway.memoryBytes();
+  for (let round = 0; round < 2; round++)
+    await Promise.all(Array.from({ length: 32 }, (_, i) => ask(i % 2 === 0 ? '/length/2' : '/chunked/2')));
+  await waitFor('it has fallen back', async () => (await gateway.memoryBytes()) - before < 64 * MIB);
+});
+
+test('a body of 128 MiB comes down in little memory, byte for byte, with its length and chunked', async () => {
+  const { gateway } = await front();
+  for (const framing of ['length', 'chunked']) {
     const client = await gateway.connect();
     const body = comparison();
-    const response = client.ask(head(`GET ${target}`), { keepBytes: 0, onData: body.take });
+    const asked = head(`GET /${framing}/${BLOCKS}`);
+    const response = client.ask(asked, { keepBytes: 0, onData: body.take });
     expect(await memoryRise(gateway, response)).toBeLessThan(MEMORY_ROOM);
     expect(await response).toMatchObject({ complete: true, bodyBytes: SIZE });
     expect(body.isSame()).toBe(true);
@@ -71,15 +97,9 @@ test('a body of 128 MiB comes down in little memory, byte for byte, with its len
 });
 
 test('a body of 128 MiB goes up in little memory, byte for byte, with its length and chunked', async () => {
-  let body = comparison();
-  const upstream = await startUpstream(async exchange => {
-    exchange.request.onData = bytes => body.take(bytes);
-    await exchange.received();
-    await exchange.answer(200, [], 'ok');
-  });
-  const gateway = await startGatewayProcess({ upstreamPort: upstream.port });
+  const { gateway, upstream } = await front();
   for (const framing of ['length', 'chunked']) {
-    body = comparison();
+    received = comparison();
     upstream.forget();
     const client = await gateway.connect();
     await client.send(
@@ -93,7 +113,7 @@ test('a body of 128 MiB goes up in little memory, byte for byte, with its length
     expect(await memoryRise(gateway, work)).toBeLessThan(MEMORY_ROOM);
     expect((await work).status).toBe(200);
     expect(upstream.onlyRequest).toMatchObject({ complete: true, bodyBytes: SIZE });
-    expect(body.isSame()).toBe(true);
+    expect(received.isSame()).toBe(true);
   }
 });
 

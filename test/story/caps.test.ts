@@ -167,14 +167,6 @@ describe('a body larger than its route accepts', () => {
     );
     expect(upstream.requests.at(-1)?.complete).toBe(false);
   });
-
-  test('is 413 when what frames its chunks makes it so', async () => {
-    const { gateway } = await front(SMALL);
-    expect((await gateway.ask(inChunks('POST /a', Array(200).fill('x')))).status).toBe(413);
-    const extended = `1;${'a'.repeat(200)}\r\nx\r\n`.repeat(5);
-    const chunked = `${head('POST /a', 'Transfer-Encoding: chunked')}${extended}0\r\n\r\n`;
-    expect((await gateway.ask(chunked)).status).toBe(413);
-  });
 });
 
 describe('gateways that share what they count are at a cap together', () => {

@@ -10,7 +10,6 @@ import type { TestGateway } from '../support/test-gateway.ts';
 import { aMinuteAgo, startIssuer, type TestIssuer } from '../support/test-issuer.ts';
 import { base64Url } from '../support/token-issuer.ts';
 import { header, names, type Response, startUpstream, values } from '../support/wire/index.ts';
-import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 /** Of a window that closes long after the test. */
 const LONG = { failed_verifications: '5/1h' };
@@ -18,7 +17,7 @@ const LONG = { failed_verifications: '5/1h' };
 const PER_SECOND = 10;
 
 /** Many times what the budget lets through. */
-const FORGED = runs(100_000, 20_000);
+const FORGED = runs(100_000);
 
 const get = (line: string) => head('GET /things', line);
 
@@ -88,32 +87,6 @@ describe('an address that spends its budget of failed verifications', () => {
     expect(upstream.requests).toEqual([]);
   });
 
-  test('gets a few checks a second from then on, and no more', async () => {
-    const clock = new FrozenClock(Date.now());
-    const { issuer, gateway } = await front({ limits: LONG, clock });
-    const forged = forger(issuer);
-    const statuses = await flood(gateway, 200, () => get(forged()), { connections: 1 });
-    const checked = 5 + PER_SECOND;
-    expect(statuses).toEqual(
-      new Map([
-        [401, checked],
-        [429, 200 - checked],
-      ]),
-    );
-    expect(await checks(gateway, false)).toBe(checked);
-    expect((await gateway.metric('weir_tokens_total')).get('{outcome="put_off"}')).toBe(200 - checked);
-    clock.advance(1_000);
-    const later = await flood(gateway, 200, () => get(forged()), { connections: 1 });
-    expect(later).toEqual(
-      new Map([
-        [401, PER_SECOND],
-        [429, 200 - PER_SECOND],
-      ]),
-    );
-    clock.advance(1_000);
-    expect((await gateway.ask(get(issuer.bearer()))).status).toBe(200);
-  });
-
   test('is the client’s, not its proxy’s, and the whole /64 where it is IPv6', async () => {
     const { issuer, gateway } = await front({ config: { trusted_proxies: ['127.0.0.1'] } });
     const forged = forger(issuer);
@@ -145,7 +118,7 @@ describe('an address that spends its budget of failed verifications', () => {
 test('no budget is spent where there is none', async () => {
   const { issuer, gateway } = await front({ limits: { failed_verifications: 'off' } });
   const forged = forger(issuer);
-  expect(await flood(gateway, 1_500, () => get(forged()))).toEqual(new Map([[401, 1_500]]));
+  expect(await flood(gateway, 1_100, () => get(forged()))).toEqual(new Map([[401, 1_100]]));
 });
 
 test('many forged tokens cost the gateway a thousand checks and little memory', async () => {

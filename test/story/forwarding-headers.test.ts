@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { expectRejected } from '../support/error-object.ts';
 import { type GatewaySettings, startGateway } from '../support/gateway.ts';
 import { head, inChunks } from '../support/requests.ts';
 import { type CapturedRequest, header, names, startUpstream, values } from '../support/wire/index.ts';
@@ -149,13 +148,6 @@ describe('behind a trusted proxy', () => {
     );
     expect(request.head.toString('latin1')).not.toContain('forged');
   });
-
-  test('a proxy of another network is no trusted one', async () => {
-    const { fields } = await forwarded(['X-Forwarded-For: 192.0.2.1'], {
-      config: { trusted_proxies: ['10.0.0.0/8'] },
-    });
-    expect(values(fields, 'x-forwarded-for')).toEqual(['127.0.0.1']);
-  });
 });
 
 describe('a request id', () => {
@@ -218,15 +210,6 @@ describe('Authorization', () => {
   test('passes to the upstream', async () => {
     const { fields } = await forwarded(['Authorization: Bearer a.b.c']);
     expect(values(fields, 'authorization')).toEqual(['Bearer a.b.c']);
-  });
-
-  test('twice is refused, since two readers may take another one', async () => {
-    const upstream = await startUpstream();
-    const gateway = await startGateway({ upstreamPort: upstream.port });
-    const client = await gateway.connect();
-    await client.send(head('GET /a', 'Authorization: Bearer a', 'authorization: Bearer b'));
-    await expectRejected(client);
-    expect(upstream.connections).toEqual([]);
   });
 
   test('is removed where the upstream shall not have it, and so is its underscore', async () => {

@@ -14,6 +14,7 @@ import { tempFolder } from '../support/temp.ts';
 import { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { message, openSocket } from '../support/web-sockets.ts';
+import { bundledScript } from '../support/weir-bundle.ts';
 import { values } from '../support/wire/index.ts';
 
 const DOCUMENT = 'docs/getting-started.md';
@@ -64,7 +65,7 @@ async function run(...words: readonly string[]) {
 
 /** Starts `weir serve` as the document does. */
 async function serve(path: string, port: number, adminPort: number): Promise<TestGateway> {
-  const child = spawn(process.execPath, ['src/main.ts', 'serve', path], { stdio: 'ignore' });
+  const child = spawn(process.execPath, [await bundledScript(), 'serve', path], { stdio: 'ignore' });
   const exit = once(child, 'exit');
   onTestFinished(async () => {
     child.kill('SIGKILL');

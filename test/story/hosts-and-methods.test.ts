@@ -83,25 +83,6 @@ describe('a Host that names one place', () => {
   });
 });
 
-test('a Host that could be read in two ways is refused', async () => {
-  const { upstream, gateway } = await front();
-  for (const [name, lines] of [
-    ['none at all', ''],
-    ['two', 'Host: a.test\r\nHost: b.test\r\n'],
-    ['two in one line', 'Host: a.test, b.test\r\n'],
-    ['a user', 'Host: user@a.test\r\n'],
-    ['a port that is no number', 'Host: a.test:http\r\n'],
-    ['an invalid IPv6 address', 'Host: [:::]\r\n'],
-    ['an escape', 'Host: a%2etest\r\n'],
-    ['an underscore name beside it', 'Host : a.test\r\n'],
-  ] as const) {
-    const client = await gateway.connect();
-    await client.send(`GET / HTTP/1.1\r\n${lines}\r\n`);
-    await expectRejected(client, 400, 3, name);
-  }
-  expect(upstream.connections).toEqual([]);
-});
-
 describe('a target in absolute-form', () => {
   test('for the same authority goes upstream in origin-form', async () => {
     const { upstream, gateway } = await front();

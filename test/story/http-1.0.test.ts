@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { expectError, expectRejected } from '../support/error-object.ts';
+import { expectError } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
 import { header, type Script, startUpstream, values } from '../support/wire/index.ts';
 
@@ -47,20 +47,6 @@ test('a body by length passes over HTTP/1.0', async () => {
   const { upstream, client } = await front();
   expect((await client.ask(`${request('POST /a', 'Content-Length: 5')}hello`)).status).toBe(200);
   expect(upstream.onlyRequest.body.toString()).toBe('hello');
-});
-
-test('chunks in HTTP/1.0 are refused, since implementations disagree about them', async () => {
-  const { upstream, client } = await front();
-  await client.send(`${request('POST /a', 'Transfer-Encoding: chunked')}5\r\nhello\r\n0\r\n\r\n`);
-  await expectRejected(client);
-  expect(upstream.connections).toEqual([]);
-});
-
-test('an HTTP/1.0 request without a Host is refused', async () => {
-  const { upstream, client } = await front();
-  await client.send('GET /a HTTP/1.0\r\n\r\n');
-  await expectRejected(client);
-  expect(upstream.connections).toEqual([]);
 });
 
 test.each(['', 'Connection: keep-alive', 'TE: chunked'])(

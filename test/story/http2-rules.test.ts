@@ -23,7 +23,6 @@ const CODE = {
   ...{ protocol: 1, flowControl: 3, streamClosed: 5, frameSize: 6, refusedStream: 7, compression: 9 },
 } as const;
 const END = FLAG.endStream | FLAG.endHeaders;
-const _PRIORITY_FLAG = 0x20;
 
 const started = shared(async () => {
   const upstream = await startUpstream(async exchange => {
@@ -49,45 +48,18 @@ const data = (stream: number, bytes: Buffer | string = 'x', flags = 0) =>
 const field = (...bytes: number[]) => Buffer.concat([block(request('/held')), Buffer.from(bytes)]);
 const headersOf = (stream: number, payload: Buffer, flags = END) =>
   frame(TYPE.headers, flags, stream, payload);
-const _goaway = (bytes: number, stream = 0) => frame(TYPE.goaway, 0, stream, Buffer.alloc(bytes));
 
 /** What ends the connection, section by section of RFC 9113 and RFC 7541. */
 const CONNECTION_ERRORS: [name: string, code: number, ...frames: Buffer[]][] = [
   ['a frame larger than the maximum (4.2)', CODE.frameSize, post(1), data(1, Buffer.alloc(16_385))],
   ['a header block that ends early (4.3)', CODE.compression, headersOf(1, field(0, 5))],
-  [
-    'PING inside a header block (4.3)',
-    CODE.protocol,
-    held(1, FLAG.endStream),
-    frame(TYPE.ping, 0, 0, Buffer.alloc(8)),
-  ],
   ['a stream below the last one (5.1.1)', CODE.protocol, held(5), held(3)],
-  [
-    'DATA of more padding than bytes (6.1)',
-    CODE.protocol,
-    post(1),
-    data(1, Buffer.from([2, 0]), FLAG.padded),
-  ],
-  ['SETTINGS with half an entry (6.5)', CODE.frameSize, frame(TYPE.settings, 0, 0, Buffer.alloc(7))],
-  ['INITIAL_WINDOW_SIZE past its limit (6.5.2)', CODE.flowControl, settings([4, 0x80000000])],
-  [
-    'PUSH_PROMISE (8.4)',
-    CODE.protocol,
-    held(1),
-    frame(TYPE.pushPromise, 4, 1, Buffer.concat([uint32(2), block(request())])),
-  ],
   [
     'SETTINGS that swell a window past its limit (6.9.2)',
     CODE.flowControl,
     held(1),
     frame(TYPE.windowUpdate, 0, 1, uint32(0x7fffffff - 65_535)),
     settings([4, 65_536]),
-  ],
-  ['CONTINUATION behind DATA (6.10)', CODE.protocol, post(1), data(1), frame(TYPE.continuation, 4, 1)],
-  [
-    'Huffman codes of EOS (RFC 7541, 5.2)',
-    CODE.compression,
-    headersOf(1, field(0, 1, 0x78, 0x84, 0xff, 0xff, 0xff, 0xff)),
   ],
   ['DATA behind the end of a request (5.1)', CODE.streamClosed, held(1), data(1)],
 ];
@@ -104,55 +76,17 @@ test.each(CONNECTION_ERRORS)(
   },
 );
 
-/** What ends stream 1 alone: it is open when they come. */
-const STREAM_ERRORS: [name: string, code: number, ...frames: Buffer[]][] = [
-  [
-    'a window past its limit (6.9.1)',
-    CODE.flowControl,
-    held(1),
-    frame(TYPE.windowUpdate, 0, 1, uint32(0x7fffffff)),
-  ],
-  ['a body longer than its length (8.1.1)', CODE.protocol, post(1, ['content-length', '1']), data(1, 'xx')],
-  ['trailers with a pseudo-field (8.1)', CODE.protocol, post(1), data(1), headers(1, [[':path', '/']])],
-];
-
-test.each(STREAM_ERRORS)(
-  'the stream ends by the code of RFC 9113, and its connection goes on, at %s',
-  async (_, code, ...frames) => {
-    const { gateway, upstream } = await start();
-    const client = await (await connectFrames(gateway.port)).begin();
-    await client.send(...frames);
-    expect(await client.reset(1)).toBe(code);
-    await client.send(headers(3, request('/')));
-    expect(await client.status(3)).toBe(200);
-    expect(client.frames.filter(({ type }) => type === TYPE.goaway)).toEqual([]);
-    await waitFor('nothing waits upstream', () => upstream.openConnections.length <= 1);
-    expect(
-      upstream.requests.filter(({ target, complete }) => complete && target !== '/').length,
-    ).toBeLessThanOrEqual(1);
-    await isUnharmed(gateway);
-  },
-);
-
-test('what a client sends behind its own reset is a fault of that stream alone (5.1)', async () => {
-  const { gateway } = await start();
-  const before = await gateway.metric('weir_http2_faults_total');
+test('a body longer than its length ends its stream alone, and its connection goes on (8.1.1)', async () => {
+  const { gateway, upstream } = await start();
   const client = await (await connectFrames(gateway.port)).begin();
-  await client.send(post(1), frame(TYPE.rstStream, 0, 1, uint32(8)), data(1), headers(3, request('/')));
-  expect(await client.reset(1)).toBe(CODE.streamClosed);
+  await client.send(post(1, ['content-length', '1']), data(1, 'xx'));
+  expect(await client.reset(1)).toBe(CODE.protocol);
+  await client.send(headers(3, request('/')));
   expect(await client.status(3)).toBe(200);
-  expect(await gateway.countedSince(before, 'weir_http2_faults_total')).toEqual(new Map());
-});
-
-test('DATA behind the end of a stream that is closed ends the connection (5.1)', async () => {
-  const { gateway } = await start();
-  const client = await (await connectFrames(gateway.port)).begin();
-  await client.send(headers(1, request('/')));
-  await client.next(
-    ({ type, stream, flags }) => type === TYPE.data && stream === 1 && (flags & FLAG.endStream) !== 0,
-  );
-  await client.send(data(1));
-  expect(await endOf(client, 1)).toBe(CODE.streamClosed);
+  expect(client.frames.filter(({ type }) => type === TYPE.goaway)).toEqual([]);
+  await waitFor('nothing waits upstream', () => upstream.openConnections.length <= 1);
+  expect(upstream.requests.filter(({ target, complete }) => complete && target !== '/')).toEqual([]);
+  await isUnharmed(gateway);
 });
 
 test('HEADERS behind the end of a stream that is closed end the connection (5.1)', async () => {
@@ -230,9 +164,7 @@ test.each([
 });
 
 test.each([
-  ['another first frame than SETTINGS', [PREFACE, frame(TYPE.ping, 0, 0, Buffer.alloc(8))]],
   ['HEADERS before SETTINGS', [PREFACE, headers(1, request('/'))]],
-  ['SETTINGS that acknowledge before any came', [PREFACE, frame(TYPE.settings, FLAG.ack, 0)]],
   ['a preface with another end', ['PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n', settings()]],
 ])('a preface is wrong with %s, and its connection ends (3.4)', async (_, bytes) => {
   const { gateway, upstream } = await start();

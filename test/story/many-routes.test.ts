@@ -16,12 +16,12 @@ import { sleep } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
-const MANY = runs(10_000, 4_000);
+const MANY = runs(10_000, 2_000);
 /** Enough to tell what a route takes from what code does. */
 const SEVERAL = 1_500;
 /**
  * Resident memory of the process with them, beside one with ten. What serves are 500 bytes a route; most of the rest is V8's, which
- * gives back late what reading took: 23 to 35 MB were seen with 4,000, 43 to 48 with 10,000.
+ * gives back late what reading took: 16 to 20 MB were seen with 2,000, 43 to 48 with 10,000.
  */
 const MAX_BYTES = 16_000_000 + 6_000 * MANY;
 /** Heap a route when all that can be collected is: 2,850 were seen, a part of which V8 decides. */

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { frailHost } from '../support/frail-host.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
+import { shared } from '../support/lifetime.ts';
 import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
 import { sleep, waitFor } from '../support/wait.ts';
@@ -11,7 +12,7 @@ import { clientsOfEach } from '../support/workers.ts';
 
 realTime('it stops processes for a while, which notice that by the clock of this machine');
 
-async function front(caps = { event_loop_delay: '250ms' }) {
+async function front(event_loop_delay: string) {
   const told = Promise.withResolvers<void>();
   const upstream = await startUpstream(async exchange => {
     await exchange.received();
@@ -21,9 +22,16 @@ async function front(caps = { event_loop_delay: '250ms' }) {
     await exchange.send('again');
   });
   const log = { level: 'info', access: false };
-  const gateway = await startGatewayProcess({ upstreamPort: upstream.port, config: { log, caps } });
+  const gateway = await startGatewayProcess({
+    upstreamPort: upstream.port,
+    config: { log, caps: { event_loop_delay } },
+  });
   return { gateway, finish: told.resolve };
 }
+
+/** Shared: each test waits for what it did to be over. */
+const watchful = shared(() => front('250ms'));
+const patient = shared(() => front('off'));
 
 /** Leaves processes a moment now and then, until told otherwise: each turn of their event loops is half a second late. */
 function starve(...gateways: readonly GatewayProcess[]): () => Promise<void> {
@@ -48,7 +56,7 @@ function overloadLevels({ output }: GatewayProcess): string[] {
 }
 
 test('a process that falls behind says so once each time, stays healthy, serves what is under way, and recovers', async () => {
-  const { gateway, finish } = await front();
+  const { gateway, finish } = await watchful();
   const stream = await gateway.connect();
   await stream.send(head('GET /stream'));
   await waitFor('the stream is under way', () => stream.bytesRead > 0);
@@ -97,17 +105,17 @@ test('a worker that falls behind refuses its own clients, while the other one se
 });
 
 test('with event_loop_delay off no delay counts', async () => {
-  const { gateway } = await front({ event_loop_delay: 'off' });
-  const { gateway: other } = await front();
+  const [{ gateway }, { gateway: other }] = [await patient(), await watchful()];
+  const before = overloadLevels(other).length;
   const feed = starve(gateway, other);
-  await waitFor('one that starves as well is overloaded', () => overloadLevels(other).length > 0);
+  await waitFor('one that starves as well is overloaded', () => overloadLevels(other).length > before);
   await feed();
   expect((await gateway.ask(head('GET /a'))).status).toBe(200);
   expect(overloadLevels(gateway)).toEqual([]);
 });
 
 test('at most 512 connections wait while a process accepts none: the kernel drops the others', async () => {
-  const { gateway } = await front({ event_loop_delay: 'off' });
+  const { gateway } = await patient();
   gateway.signal('SIGSTOP');
   let connected = 0;
   const sockets = Array.from({ length: 800 }, () =>

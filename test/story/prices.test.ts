@@ -217,17 +217,6 @@ test('without Redis, where a share is less than the reserve, a request pays its 
   expect(await left()).toBe(2);
 });
 
-test('a client that leaves before the trailer pays the most', async () => {
-  const { gateway, left } = await front();
-  waiting = Promise.withResolvers();
-  const client = await gateway.connect();
-  await client.send(head('GET /a', 'X-Trailer: 5', 'X-Wait: yes'));
-  await expect.poll(() => client.received.toString('latin1')).toContain('ok');
-  client.reset();
-  await expect.poll(left).toBe(UNITS - 2_000);
-  waiting.resolve();
-});
-
 test.each(['http1', 'h2'])(
   'a client that leaves before a service of %s is connected pays the reserve',
   async protocol => {

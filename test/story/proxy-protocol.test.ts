@@ -4,8 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { installBalancers, startHaproxy, startNginxStream } from '../support/balancers.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { changeConfig, changeLimits, serves } from '../support/edit-config.ts';
 import { expectError } from '../support/error-object.ts';
 import {
@@ -57,8 +56,6 @@ function forwardedFor({ requests }: CaptureUpstream): readonly string[] {
 async function faults(gateway: LocalGateway): Promise<Record<string, number>> {
   return Object.fromEntries(await gateway.counted('weir_proxy_header_faults_total'));
 }
-
-beforeAll(installBalancers);
 
 describe('the client of a relayed connection is the one that its header names', () => {
   test.each([
@@ -115,36 +112,6 @@ describe('the client of a relayed connection is the one that its header names', 
   });
 });
 
-const HEALTH_CHECK = ['option httpchk', 'http-check send meth GET uri /health ver HTTP/1.1 hdr Host weir'];
-
-describe('a balancer in front', () => {
-  test.each([
-    ['HAProxy, version 1', 'send-proxy'],
-    ['HAProxy, version 2', 'send-proxy-v2'],
-    [
-      'HAProxy, version 2 with TLVs and a checksum',
-      'send-proxy-v2 proxy-v2-options crc32c,unique-id,authority',
-    ],
-  ])('relays its clients (%s)', async (_, options) => {
-    const { gateway, upstream } = await front();
-    await expectRelayed(gateway, upstream, await startHaproxy(gateway.port, options));
-  });
-
-  test('relays its clients (nginx)', async () => {
-    const { gateway, upstream } = await front();
-    await expectRelayed(gateway, upstream, await startNginxStream(gateway.port));
-  });
-
-  test('checks the health of the gateway (HAProxy, LOCAL of version 2)', async () => {
-    const { gateway, upstream } = await front();
-    await startHaproxy(gateway.port, 'send-proxy-v2 check inter 50ms', HEALTH_CHECK);
-    await expect.poll(() => upstream.requests.length).toBeGreaterThan(0);
-    expect(upstream.requests[0]?.target).toBe('/health');
-    expect(forwardedFor(upstream)).toEqual(['127.0.0.1']);
-    expect(await faults(gateway)).toEqual({});
-  });
-});
-
 test('curl, which sends a header for itself, is served', async () => {
   const { gateway, upstream } = await front();
   const url = `http://127.0.0.1:${gateway.port}/a`;
@@ -165,15 +132,6 @@ test('curl, which sends a header for itself, is served', async () => {
   expect(stdout).toBe('200');
   expect(forwardedFor(upstream)).toEqual(['127.0.0.9']);
 });
-
-async function expectRelayed(gateway: LocalGateway, upstream: CaptureUpstream, port: number): Promise<void> {
-  // The balancer's own address is 127.0.0.1.
-  const from = ['-sS', '--interface', '127.0.0.42', '-w', '%{http_code}', `http://127.0.0.1:${port}/a`];
-  const { stdout } = await promisify(execFile)('curl', from);
-  expect(stdout).toBe('ok200');
-  expect(forwardedFor(upstream)).toEqual(['127.0.0.42']);
-  await expect.poll(() => lastClient(gateway)).toBe('127.0.0.42');
-}
 
 describe('a connection that is not relayed has its peer as client', () => {
   test.each([
@@ -324,15 +282,6 @@ test.each([
 describe('a header may stand before a TLS handshake', () => {
   const trusted = { config: { trusted_proxies: ['127.0.0.1'] } };
   const key = { proxy_protocol: true };
-
-  test('that HAProxy relays', async () => {
-    const { gateway, upstream } = await startTlsGateway({ ...trusted, listener: key });
-    const port = await startHaproxy(gateway.port, 'send-proxy-v2');
-    const url = `https://127.0.0.1:${port}/a`;
-    const { stdout } = await promisify(execFile)('curl', ['-sSk', '--interface', '127.0.0.42', url]);
-    expect(stdout).toBe('ok');
-    expect(forwardedFor(upstream)).toEqual(['127.0.0.42']);
-  });
 
   test.each(['together with its first bytes', 'by itself'])('and comes %s', async how => {
     const { gateway, upstream } = await startTlsGateway({ ...trusted, listener: key });

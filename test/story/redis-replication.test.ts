@@ -92,21 +92,6 @@ describe('what two gateways see of one offender is added up', () => {
     expect(Math.abs((await retryAfter(one)) - (await retryAfter(two)))).toBeLessThan(20);
   });
 
-  test('eight invalid requests are allowed', async () => {
-    const fronts = [await startReplica(invalidRequests), await startReplica(invalidRequests)];
-    for (const front of fronts) await askTimes(front, 4, 'GET /a');
-    // What another address did later has been added up.
-    const localAddress = '127.0.0.9';
-    for (const { gateway } of fronts)
-      for (let i = 0; i < 5; i++) await gateway.ask(head('GET /a'), { localAddress });
-    clock.advance(TELL_MS);
-    for (const { gateway } of fronts) {
-      const status = async () => (await gateway.ask(head('GET /open/a'), { localAddress })).status;
-      await waitFor('the other address is restricted', async () => (await status()) === 429);
-    }
-    for (const front of fronts) expect((await askOnce(front, 'GET /open/a')).status).toBe(200);
-  });
-
   test('three calls of a deleted webhook at each gateway, of which four are allowed, refuse it at both', async () => {
     const limits = { ...everything, webhook_not_found: { limit: '4/60s', restrict_for: '60s' } };
     const settings = {
@@ -155,25 +140,6 @@ describe('what two gateways see of one offender is added up', () => {
     for (const front of fronts) {
       expect((await askOnce(front, 'GET /a', issuer.bearer({ sub: 'bob' }))).status).toBe(200);
     }
-  });
-
-  test('refusals of main values past those that a caller may hold restrict it at both', async () => {
-    const limits = {
-      ...everything,
-      keys_per_caller: 1,
-      buckets: { things: { main: 'id', user: '1/60s' } },
-      routes: { '/things/{id}': 'things' },
-      ignored_refusals: { limit: '6/60s', restrict_for: '60s' },
-    };
-    const fronts = [await startReplica(limits), await startReplica(limits)];
-    const alice = issuer.bearer({ sub: 'alice' });
-    let id = 0;
-    for (const front of fronts)
-      for (let i = 0; i < 3; i++) await askOnce(front, `GET /things/${id++}`, alice);
-    clock.advance(1_001);
-    for (const front of fronts)
-      for (let i = 0; i < 4; i++) await askOnce(front, `GET /things/${id++}`, alice);
-    await expectRestricted(fronts, 'GET /a', alice);
   });
 });
 
@@ -292,7 +258,7 @@ async function commandCalls(): Promise<number> {
   return calls.reduce((sum, [, , number]) => sum + Number(number), 0);
 }
 
-test.each([9e15, 1e17, 2 ** 63, 1e308])(
+test.each([9e15, 1e308])(
   'a token that never expires (exp %d) does not keep gateways from informing each other',
   async exp => {
     const gateways = [await startReplica(everything), await startReplica(everything)];

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
-import { startGatewayProcess } from '../support/gateway-process.ts';
 import { framed } from '../support/grpc.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { H2C } from '../support/http2-client.ts';
@@ -139,25 +138,6 @@ test('a client that does not read is disconnected although it keeps sending requ
     return upstream.openConnections.length === 0;
   };
   await gateway.time.advanceUntil('it is disconnected', sendOne, 100);
-});
-
-test('memory falls back after many large bodies at once', async () => {
-  const body = Buffer.alloc(2 * MIB, 'x');
-  const upstream = await startUpstream(answering([body]));
-  const gateway = await startGatewayProcess({ upstreamPort: upstream.port, api: { keep_alive: '1s' } });
-  const ask = async (target: string): Promise<void> => {
-    expect(await gateway.ask(head(`GET ${target}`), { keepBytes: 0 })).toMatchObject({
-      bodyBytes: body.length,
-    });
-  };
-  await ask('/length/0');
-  const before = await gateway.memoryBytes();
-  for (let round = 0; round < 2; round++) {
-    await Promise.all(
-      Array.from({ length: CLIENTS }, (_, i) => ask(i % 2 === 0 ? '/length/0' : '/chunked/0')),
-    );
-  }
-  await waitFor('it has fallen back', async () => (await gateway.memoryBytes()) - before < 64 * MIB);
 });
 
 /** A client in front of a response without end. */

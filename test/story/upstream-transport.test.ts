@@ -384,32 +384,6 @@ describe('time', () => {
     expect(sink.events).toEqual(['info 102', 'fail timeout']);
   });
 
-  test('does not run while the client is slow with its body', async () => {
-    const time = new FrozenClock(Date.now());
-    const { upstream, pool } = await front(responseOk, {}, time);
-    const body = new HandBody();
-    const { sink } = send(pool, { method: 'POST', bodyLength: 5, body, firstByteTimeoutMs: 10_000 });
-    await waitFor('its head is upstream', () => upstream.requests.length === 1);
-    time.advance(60_000);
-    expect(sink.events).toEqual([]);
-    body.sink?.chunk(Buffer.from('hello'));
-    body.sink?.end();
-    await sink.over;
-    expect(sink.events).toEqual(['whole 200']);
-  });
-
-  test('runs while the upstream does not take the body', async () => {
-    const time = new FrozenClock(Date.now());
-    const { pool } = await front(exchange => exchange.connection.pause(), {}, time);
-    const body = new HandBody();
-    const { sink } = send(pool, { method: 'POST', bodyLength: 1e9, body, firstByteTimeoutMs: 10_000 });
-    await waitFor('it is asked for', () => body.started);
-    while (body.sink?.chunk(Buffer.alloc(65_536))) await sleep(0);
-    time.advance(11_000);
-    await sink.over;
-    expect(sink.events).toEqual(['fail timeout']);
-  });
-
   test('runs between two bytes of the response', async () => {
     const time = new FrozenClock();
     const { pool } = await front(pieces(`${OK}Content-Length: 5\r\n\r\n`, 'he'), {}, time);

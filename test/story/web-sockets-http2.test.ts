@@ -231,15 +231,6 @@ describe('a WebSocket over HTTP/2 ends', () => {
     await expect.poll(() => outcome(gateway)).toBe('abandoned');
   });
 
-  test('with 1002 for a client that sends what is no frame, and a cut for the upstream', async () => {
-    const { client, upstream } = await raw();
-    client.send(frame('not masked'));
-    const close = frame(closePayload(1002, 'not a WebSocket frame'), { opcode: CLOSE });
-    await expect.poll(() => client.received).toEqual(close);
-    await expect.poll(() => upstream.end).not.toBeNull();
-    expect(upstream.received).toEqual(Buffer.alloc(0));
-  });
-
   test('with 1001 when the gateway drains, whose connection then closes', async () => {
     const { client, upstream, gateway, session } = await raw();
     const drained = gateway.app.drain();

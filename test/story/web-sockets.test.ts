@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { changeConfig } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { accessLines, type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
 import {
@@ -399,22 +398,6 @@ describe('the gateway ends a WebSocket', () => {
       tokenRefused: 'expired',
       status: 101,
     });
-  });
-
-  test('when its token expires, also after a reload that removed its provider', async () => {
-    const clock = new FrozenClock(Date.now());
-    const { issuer, gateway } = await identified({ clock });
-    const Authorization = `Bearer ${issuer.token()}`;
-    const socket = await openSocket(gateway, '/expiring', { headers: { Authorization } });
-    await changeConfig(gateway, {
-      identity_provider: undefined,
-      access_tokens: undefined,
-      routes: [{ path: '/**', upstream: 'api', authentication: 'none' }],
-    });
-    await gateway.app.reload();
-    expect((await gateway.ask(head('GET /'))).status).not.toBe(401);
-    clock.advance(3_600_000);
-    expect(await closing(socket)).toEqual([1008, 'token expired']);
   });
 
   test('when its token is revoked, with 1008', async () => {

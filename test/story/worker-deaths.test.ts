@@ -5,17 +5,30 @@ import { changeConfig } from '../support/edit-config.ts';
 import { frailHost } from '../support/frail-host.ts';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
+import { shared } from '../support/lifetime.ts';
 import { head } from '../support/requests.ts';
 import { tempFolder } from '../support/temp.ts';
 import { sleep, waitFor } from '../support/wait.ts';
-import { startUpstream } from '../support/wire/index.ts';
+import { type Script, startUpstream } from '../support/wire/index.ts';
 
-async function front(config = {}) {
-  const upstream = await startUpstream();
+async function front(script?: Script) {
+  const upstream = await startUpstream(script);
   const { host, kill, withhold } = await frailHost();
-  const settings = { workers: 2, log: { level: 'info', access: false }, ...config };
-  const gateway = await startGateway({ upstreamPort: upstream.port, config: settings, host });
-  return { gateway, kill, withhold };
+  const gateway = await startGateway({
+    upstreamPort: upstream.port,
+    api: { max_requests: 8, max_requests_per_caller: '100%' },
+    config: { workers: 2, log: { level: 'info', access: false } },
+    host,
+  });
+  let deaths = 0;
+  /** Has the worker die, and waits until another one is in its place. */
+  const replace = async (worker: number, fault = 'is terminated') => {
+    kill(worker, fault);
+    deaths++;
+    const replacements = () => said(gateway, 'a new worker has taken its place');
+    await waitFor('it is replaced', () => replacements().length === deaths);
+  };
+  return { gateway, upstream, kill, withhold, replace };
 }
 
 const said = ({ logLines }: LocalGateway, message: string): string[] =>
@@ -46,13 +59,12 @@ function startClients(gateway: LocalGateway, count: number) {
 }
 
 test('under load four workers that die of different causes are replaced, and the fifth within a minute ends the process', async () => {
-  const { gateway, kill } = await front();
+  const { gateway, kill, replace } = await front();
   const clients = startClients(gateway, 4);
   const areServed = async () => {
     const before = clients.outcomes.get('200') ?? 0;
     await waitFor('clients are served', () => (clients.outcomes.get('200') ?? 0) > before + 20);
   };
-  let deaths = 0;
   for (const [fault, cause] of [
     ['runs out of memory', /memory limit/],
     ['throws what nobody catches', /a fault of a test/],
@@ -60,13 +72,8 @@ test('under load four workers that die of different causes are replaced, and the
     ['is terminated', /ended with code 1/],
   ] as const) {
     await areServed();
-    kill(1, fault);
-    deaths++;
-    await waitFor(
-      'it is replaced',
-      () => said(gateway, 'a new worker has taken its place').length === deaths,
-    );
-    const line = said(gateway, 'a worker ended and is replaced')[deaths - 1] ?? '{}';
+    await replace(1, fault);
+    const line = said(gateway, 'a worker ended and is replaced').at(-1) ?? '{}';
     expect(JSON.parse(line)).toMatchObject({ worker: 1, cause: expect.stringMatching(cause) });
   }
   await areServed();
@@ -78,28 +85,62 @@ test('under load four workers that die of different causes are replaced, and the
   expect(await gateway.app.failed).toContain('a fault of a test');
 });
 
+/** What reaches the service is answered when the first of the two tests says so. */
+const released = Promise.withResolvers<void>();
+const held = shared(() =>
+  front(async exchange => {
+    await exchange.received();
+    await released.promise;
+    await exchange.answer(200, [], 'ok');
+  }),
+);
+
+test('what a dead worker held is free for others, and what the others hold is not', async () => {
+  const { gateway, upstream, replace } = await held();
+  const outcomes: string[] = [];
+  const count = (which: string) => outcomes.filter(outcome => outcome === which).length;
+  const asked: Promise<void>[] = [];
+  const ask = async () => {
+    const outcome = await gateway.ask(head('GET /a')).then(
+      ({ status }) => `${status}`,
+      () => 'closed',
+    );
+    outcomes.push(outcome);
+  };
+  const fill = async () => {
+    for (const refused = count('503'); count('503') === refused; ) {
+      const { length } = upstream.requests;
+      asked.push(ask());
+      await waitFor(
+        'it is upstream, or refused',
+        () => count('503') > refused || upstream.requests.length > length,
+      );
+    }
+  };
+  await fill();
+  expect(upstream.requests).toHaveLength(8);
+  await replace(1);
+  await fill();
+  released.resolve();
+  await Promise.all(asked);
+  expect([count('200'), count('closed')]).toEqual([8, upstream.requests.length - 8]);
+});
+
 test('what a worker has counted outlives it, and a new one begins with the configuration in use, at the addresses of the start', async () => {
-  const { gateway, kill } = await front();
-  for (let sent = 0; sent < 20; sent++) await gateway.ask(head('GET /a'));
+  const { gateway, replace } = await held();
+  released.resolve();
   const sum = async (name: string) =>
     [...(await gateway.metric(name)).values()].reduce((all, value) => all + value, 0);
-  await waitFor('all are counted', async () => (await sum('weir_requests_total')) === 20);
-  let deaths = 0;
-  const replace = async (worker: number) => {
-    kill(worker, 'is terminated');
-    deaths++;
-    await waitFor(
-      'it is replaced',
-      () => said(gateway, 'a new worker has taken its place').length === deaths,
-    );
-  };
+  const replacements = () => gateway.metric('weir_worker_replacements_total');
+  const [counted, before] = [await sum('weir_requests_total'), await replacements()];
+  for (let sent = 0; sent < 20; sent++) await gateway.ask(head('GET /a'));
+  await waitFor('all are counted', async () => (await sum('weir_requests_total')) === counted + 20);
+  const ofWorkers = await sum('weir_worker_requests_total');
   await replace(1);
-  expect([await sum('weir_requests_total'), await sum('weir_worker_requests_total')]).toEqual([20, 20]);
-  expect(await gateway.metric('weir_worker_replacements_total')).toEqual(
-    new Map([
-      ['{worker="1"}', 1],
-      ['{worker="2"}', 0],
-    ]),
+  expect(await sum('weir_requests_total')).toBe(counted + 20);
+  expect(await sum('weir_worker_requests_total')).toBe(ofWorkers);
+  expect(await gateway.countedSince(before, 'weir_worker_replacements_total')).toEqual(
+    new Map([['{worker="1"}', 1]]),
   );
   await waitFor('both are up', async () => (await sum('weir_worker_up')) === 2);
   await changeConfig(gateway, {
@@ -116,10 +157,9 @@ test('what a worker has counted outlives it, and a new one begins with the confi
 });
 
 test('a worker that gets no thread is tried again, and then the process ends with the cause', async () => {
-  const { gateway, kill, withhold } = await front();
+  const { gateway, kill, withhold, replace } = await front();
   withhold(2);
-  kill(1, 'is terminated');
-  await waitFor('it is replaced', () => said(gateway, 'a new worker has taken its place').length === 1);
+  await replace(1);
   const [, refused = '{}'] = said(gateway, 'a worker ended and is replaced');
   expect(JSON.parse(refused).cause).toMatch(/^the system gives it no thread: /);
   withhold(2);
@@ -167,48 +207,4 @@ test('a gateway of which a worker dies as it starts ends with code 1, and says w
   await expect(started).rejects.toThrow(
     'the gateway ended at start: weir serve: worker 2 ended: Error: a fault of a test\n',
   );
-});
-
-test('what a dead worker held is free for others, and what the others hold is not', async () => {
-  const released = Promise.withResolvers<void>();
-  const upstream = await startUpstream(async exchange => {
-    await exchange.received();
-    await released.promise;
-    await exchange.answer(200, [], 'ok');
-  });
-  const { host, kill } = await frailHost();
-  const gateway = await startGateway({
-    upstreamPort: upstream.port,
-    api: { max_requests: 8, max_requests_per_caller: '100%' },
-    config: { workers: 2, log: { level: 'info', access: false } },
-    host,
-  });
-  const outcomes: string[] = [];
-  const count = (which: string) => outcomes.filter(outcome => outcome === which).length;
-  const asked: Promise<void>[] = [];
-  const ask = async () => {
-    const outcome = await gateway.ask(head('GET /a')).then(
-      ({ status }) => `${status}`,
-      () => 'closed',
-    );
-    outcomes.push(outcome);
-  };
-  const fill = async () => {
-    for (const refused = count('503'); count('503') === refused; ) {
-      const { length } = upstream.requests;
-      asked.push(ask());
-      await waitFor(
-        'it is upstream, or refused',
-        () => count('503') > refused || upstream.requests.length > length,
-      );
-    }
-  };
-  await fill();
-  expect(upstream.requests).toHaveLength(8);
-  kill(1, 'is terminated');
-  await waitFor('it is replaced', () => said(gateway, 'a new worker has taken its place').length === 1);
-  await fill();
-  released.resolve();
-  await Promise.all(asked);
-  expect([count('200'), count('closed')]).toEqual([8, upstream.requests.length - 8]);
 });

@@ -44,27 +44,6 @@ listen relay
   );
 }
 
-/** Starts an nginx that relays TCP to a port of 127.0.0.1, with a PROXY header in front; returns its own port. */
-export function startNginxStream(to: number): Promise<number> {
-  return startBalancer(
-    'nginx',
-    ['-g', 'daemon off;', '-c'],
-    (port, folder) => `
-load_module ${STREAM};
-pid ${folder}/nginx.pid;
-error_log stderr;
-events {}
-stream {
-  server {
-    listen 127.0.0.1:${port};
-    proxy_pass 127.0.0.1:${to};
-    proxy_protocol on;
-  }
-}
-`,
-  );
-}
-
 /** Starts an nginx with this `http` or `stream` section in its configuration; returns its own port. */
 export function startNginx(section: (port: number) => string): Promise<number> {
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -104,7 +83,8 @@ export async function startBalancer(
   return port;
 }
 
-async function listens(port: number): Promise<boolean> {
+/** Whether something listens at this port of 127.0.0.1. */
+export async function listens(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1');
   const listening = await new Promise<boolean>(resolve => {
     socket.once('connect', () => resolve(true)).once('error', () => resolve(false));

@@ -15,10 +15,14 @@ import { waitFor } from './wait.ts';
 import { startUpstream } from './wire/index.ts';
 
 /** What a gateway with every part shows after traffic with an error of each side. Its Redis is not there. */
-export async function shownSamples(): Promise<readonly Sample[]> {
+export async function shownMetrics(): Promise<string> {
   const gateway = await startWithEverything();
   await failOnEverySide(gateway);
-  return samplesIn((await gateway.admin('/metrics')).text);
+  return (await gateway.admin('/metrics')).text;
+}
+
+export async function shownSamples(): Promise<readonly Sample[]> {
+  return samplesIn(await shownMetrics());
 }
 
 async function startWithEverything(): Promise<LocalGateway> {

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { BroadcastChannel } from 'node:worker_threads';
-import { onTestFinished } from 'vitest';
 import { type HostedPlane, type PlaneHost, threadHost } from '../../src/process/workers/index.ts';
+import { atEnd } from './lifetime.ts';
 import { bundledScript } from './weir-bundle.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function frailHost() {
     },
   };
   const channel = new BroadcastChannel('faults');
-  onTestFinished(() => channel.close());
+  atEnd(() => channel.close());
   const kill = (worker: number, fault: string) => {
     if (fault === 'is terminated') planes.get(worker)?.end();
     else channel.postMessage({ worker, fault });

@@ -2,9 +2,9 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { onTestFinished } from 'vitest';
 import { freePort } from './free-port.ts';
 import { type ConfigPart, type GatewaySettings, writeGatewayConfig } from './gateway.ts';
+import { atEnd } from './lifetime.ts';
 import { TestGateway } from './test-gateway.ts';
 import { waitFor } from './wait.ts';
 import { bundledScript } from './weir-bundle.ts';
@@ -79,7 +79,7 @@ export async function startGatewayProcess(
     stdio: ['pipe', stdout ?? 'pipe', 'pipe'],
   });
   const gateway = new GatewayProcess(child, path, port, adminPort);
-  onTestFinished(async () => {
+  atEnd(async () => {
     child.kill('SIGKILL');
     await gateway.exit;
   });

@@ -112,7 +112,9 @@ function clockOf(
 }
 
 /** The lines of the gateway's access log. */
-export function accessLines({ logLines }: LocalGateway): Readonly<Record<string, unknown>>[] {
+export function accessLines({
+  logLines,
+}: Pick<LocalGateway, 'logLines'>): Readonly<Record<string, unknown>>[] {
   return logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'access');
 }
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { listens } from './balancers.ts';
 import { freePort } from './free-port.ts';
 import { ensureInstalled } from './installed.ts';
 import { tempFolder } from './temp.ts';
@@ -66,13 +66,4 @@ fastcgi.server = (".php" => ((
   "bin-environment" => ("PHP_FCGI_CHILDREN" => "1")
 )))
 `;
-}
-
-async function listens(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1');
-  const listening = await new Promise<boolean>(resolve => {
-    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
-  });
-  socket.destroy();
-  return listening;
 }

@@ -12,6 +12,8 @@ function numberFrom(name: string, fallback: number): number {
 
 /** How many times the whole of each random run (`WEIR_LONG`): 0 in `npm test`, which plays a tenth, and 1 in `npm run test:long`. */
 const long = numberFrom('WEIR_LONG', 0);
+/** Whether random runs are whole: only then may they start programs of others. */
+export const areWhole = long > 0;
 /** Repeats all random runs (`WEIR_SEED`): the same in each `npm test`, one a day in `npm run test:long`. */
 const fixedSeed = numberFrom('WEIR_SEED', 20_260_219);
 

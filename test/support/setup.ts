@@ -1,6 +1,7 @@
 import { afterAll, beforeEach } from 'vitest';
 import { collect } from './memory.ts';
 import { forgetSecrets } from './secrets.ts';
+import { waitFor } from './wait.ts';
 
 // Runs for each test file, also where files share a process: hooks of a module that they share would count for the first of them.
 
@@ -12,6 +13,12 @@ if (major < 26)
   );
 
 beforeEach(forgetSecrets);
+
+/** Registered first, so that it runs behind what a file ends itself. */
+afterAll(async () => {
+  const isAnyLeft = () => process.getActiveResourcesInfo().includes('ProcessWrap');
+  if (isAnyLeft()) await waitFor('the processes that this file has started have ended', () => !isAnyLeft());
+});
 
 /** V8 does not see what the shared memory of a gateway takes, tens of MiB, and so does not hurry to collect what is left of it. */
 const RESIDENT_BYTES = 500 * 2 ** 20;

@@ -7,6 +7,8 @@ const AT_ONCE = 100;
 export interface FuzzRun {
   readonly seed: number;
   readonly cases: number;
+  /** Whether parsers of Go read as well, which takes the `go` command. Default: yes. */
+  readonly withGo?: boolean;
 }
 
 /** A case: compares what readers make of random bytes, and notes what they should not have. */

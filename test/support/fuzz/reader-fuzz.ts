@@ -36,9 +36,10 @@ export interface ReaderFuzzResult {
  * Gives the same bytes to our reader, to Node's own client, to undici and to Go's client. Ours may refuse what they accept. What it
  * accepts must be the same response to all, unless Go refuses it, however the bytes are split.
  */
-export async function fuzzReader({ seed, cases, everySplitOfOneIn }: ReaderFuzz): Promise<ReaderFuzzResult> {
+export async function fuzzReader(run: ReaderFuzz): Promise<ReaderFuzzResult> {
+  const { seed, cases, everySplitOfOneIn, withGo = true } = run;
   const findings: string[] = [];
-  const go = new ReadersOfGo();
+  const go = withGo ? new ReadersOfGo() : null;
   const stricterGo: Record<string, number> = {};
   // What is refused is refused with an error each, whose stack costs more than the reading.
   const { stackTraceLimit } = Error;
@@ -60,13 +61,13 @@ export async function fuzzReader({ seed, cases, everySplitOfOneIn }: ReaderFuzz)
       if (wrong !== null) note(`split at ${ends}, another ${wrong}`);
     }
     const [byGo, node, undici] = await Promise.all([
-      go.response(bytes, method),
+      go?.response(bytes, method),
       readWithNode(bytes, method),
       readWithUndici(bytes, method),
     ]);
-    if (ours.outcome === 'whole' && byGo.outcome !== 'whole')
+    if (byGo && ours.outcome === 'whole' && byGo.outcome !== 'whole')
       stricterGo[byGo.why] = 1 + (stricterGo[byGo.why] ?? 0);
-    const unlikeGo = disagreementWithGo(ours, byGo);
+    const unlikeGo = byGo ? disagreementWithGo(ours, byGo) : null;
     if (unlikeGo !== null) note(`Go reads another ${unlikeGo}: ${JSON.stringify([ours, byGo])}`);
     for (const [name, other] of [['node', node] as const, ['undici', undici] as const]) {
       if (other.outcome !== 'whole' && isKnownRefusal(name, bytes)) continue;
@@ -80,7 +81,7 @@ export async function fuzzReader({ seed, cases, everySplitOfOneIn }: ReaderFuzz)
     if (ours.outcome === 'refused') refused++;
     if (ours.outcome === 'refused' && node.outcome === 'whole') stricter++;
   }
-  go.end();
+  go?.end();
   Error.stackTraceLimit = stackTraceLimit;
   return { cases: done, accepted, refused, stricter, stricterGo, findings };
 }

@@ -35,9 +35,9 @@ export interface RequestFuzzResult {
  * Gives the same bytes to our connections, to Node's own server and to Go's. Ours may refuse what they take. What it takes must be
  * the same requests to Node, and to Go unless that refuses them, and the same however the bytes come and whenever they are served.
  */
-export async function fuzzRequests({ seed, cases }: FuzzRun): Promise<RequestFuzzResult> {
+export async function fuzzRequests({ seed, cases, withGo = true }: FuzzRun): Promise<RequestFuzzResult> {
   const findings: string[] = [];
-  const go = new ReadersOfGo();
+  const go = withGo ? new ReadersOfGo() : null;
   const stricter: Record<string, number> = {};
   const stricterGo: Record<string, number> = {};
   const quirks: Record<string, number> = {};
@@ -48,7 +48,7 @@ export async function fuzzRequests({ seed, cases }: FuzzRun): Promise<RequestFuz
     const random = new Random(seed + done);
     const { bytes, plain } = wireRequests(random);
     const [byGo, node, ours] = await Promise.all([
-      go.requests(bytes),
+      go?.requests(bytes),
       readRequestsWithNode(bytes),
       readRequestsWithOurs([bytes]),
     ]);
@@ -59,7 +59,12 @@ export async function fuzzRequests({ seed, cases }: FuzzRun): Promise<RequestFuz
         disagreement => nodeQuirk(disagreement, node),
         quirks,
       ) ??
-      blame('Go', disagreementWithGo(ours, byGo), disagreement => goQuirk(disagreement, ours), quirks) ??
+      blame(
+        'Go',
+        byGo ? disagreementWithGo(ours, byGo) : null,
+        disagreement => goQuirk(disagreement, ours),
+        quirks,
+      ) ??
       overstrictness(ours, plain) ??
       (await changeWithDelivery(bytes, ours, random));
     if (wrong !== null)
@@ -68,11 +73,12 @@ export async function fuzzRequests({ seed, cases }: FuzzRun): Promise<RequestFuz
       );
     if (ours.outcome === 'refused') refused++;
     if (ours.outcome === 'refused' && node.outcome !== 'refused') count(stricter, ours.why);
-    if (ours.outcome !== 'refused' && byGo.outcome === 'refused') count(stricterGo, byGo.why);
+    if (ours.outcome !== 'refused' && byGo?.outcome === 'refused') count(stricterGo, byGo.why);
     if (isWhole(ours) && isWhole(node) && ours.requests.length === node.requests.length) accepted++;
-    if (isWhole(ours) && isWhole(byGo) && ours.requests.length === byGo.requests.length) acceptedWithGo++;
+    if (byGo && isWhole(ours) && isWhole(byGo) && ours.requests.length === byGo.requests.length)
+      acceptedWithGo++;
   }
-  go.end();
+  go?.end();
   Error.stackTraceLimit = stackTraceLimit;
   return { cases: done, accepted, acceptedWithGo, refused, stricter, stricterGo, quirks, findings };
 }

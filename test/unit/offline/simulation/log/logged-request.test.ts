@@ -9,6 +9,7 @@ import { AccessLine, Pseudonyms } from '../../../../../src/observe/log/access-lo
 import { readLogLine } from '../../../../../src/offline/simulation/log/logged-request.ts';
 import { logLine } from '../../../../support/log-line.ts';
 import { Random } from '../../../../support/random.ts';
+import { runs, seedOfRun } from '../../../../support/runs.ts';
 import { FrozenClock } from '../../../limits/frozen-clock.ts';
 import { exchangeRecord } from '../../../observe/exchange-record.ts';
 
@@ -163,12 +164,14 @@ function spoil(line: string, random: Random): string {
   return `{${members.join(',')}}`;
 }
 
+const ROUNDS = runs(60_000);
+
 test('a line is read as a request, or not at all, whatever was done to it', () => {
-  const seed = Math.floor(Math.random() * 2 ** 32);
+  const seed = seedOfRun();
   const random = new Random(seed);
   const lines = [...gatewayLines(), logLine(0).trimEnd(), ...[1_003, 1_500].map(ms => logLine(ms).trimEnd())];
   const seen = new Map<string, number>();
-  for (let round = 0; round < 30_000; round++) {
+  for (let round = 0; round < ROUNDS; round++) {
     let line = random.pick(lines);
     for (let times = random.below(4); times > 0; times--) line = spoil(line, random);
     const read = readLogLine(line);
