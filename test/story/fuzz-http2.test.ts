@@ -6,15 +6,12 @@ import {
   type ServerOptions,
 } from 'node:http2';
 import { expect, onTestFinished, test } from 'vitest';
-import { fuzzHpack } from '../support/fuzz/hpack-fuzz.ts';
 import { fuzzHttp2Exchanges } from '../support/fuzz/http2-exchange-fuzz.ts';
 import { fuzzHttp2Requests, fuzzHttp2Responses } from '../support/fuzz/http2-fuzz.ts';
-import { ReadersOfGo } from '../support/fuzz/read-with-go.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type H2Request, startH2Upstream } from '../support/h2-upstream.ts';
 import { HandBody } from '../support/hand-body.ts';
 import { H2C } from '../support/http2-client.ts';
-import { headers, PREFACE, request, settings } from '../support/http2-frames.ts';
 import { Random } from '../support/random.ts';
 import { areWhole, runs, seedOfRun } from '../support/runs.ts';
 import { sessionsTo } from '../support/sessions.ts';
@@ -22,19 +19,6 @@ import { send } from '../support/transport-calls.ts';
 
 const FRAMES = runs(800);
 const EXCHANGES = runs(2_000);
-const BLOCKS = runs(1_500);
-
-test.runIf(areWhole)(
-  'the reader of Go comes to an end where a refusal of its own waits for the window',
-  async () => {
-    const go = new ReadersOfGo();
-    onTestFinished(() => go.end());
-    const refused = headers(1, [...request(), ['te', 'gzip']]);
-    const bytes = Buffer.concat([Buffer.from(PREFACE), settings([4, 0]), refused, headers(3, request('/b'))]);
-    const { readings } = await go.http2Requests(bytes);
-    expect([...readings.keys()]).toEqual([3]);
-  },
-);
 
 test.each([
   ['client', 'response', fuzzHttp2Responses],
@@ -60,16 +44,6 @@ test(`in ${EXCHANGES} exchanges Node's client and our server tell the same of ea
   expect(findings).toEqual([]);
   expect(whole).toBeGreaterThan(0.7 * EXCHANGES);
 });
-
-test.runIf(areWhole)(
-  `of the header blocks of ${BLOCKS} connections, ours and Go's HPACK make the same`,
-  async () => {
-    const { decoded, refused, findings } = await fuzzHpack({ seed: seedOfRun(), cases: BLOCKS });
-    expect(findings).toEqual([]);
-    expect(decoded).toBeGreaterThan(3 * BLOCKS);
-    expect(refused).toBeGreaterThan(0.5 * BLOCKS);
-  },
-);
 
 /** Sends the fields of the request back, its body, and two trailers. */
 async function echo({ stream, section, body }: H2Request): Promise<void> {

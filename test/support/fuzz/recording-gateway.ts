@@ -93,6 +93,7 @@ export class RecordingGateway {
 
   accept(downstream: Http1Downstream): Exchange {
     const exchange = new Exchange(downstream, STATE, NO_SETTLER) as Entry;
+    exchange.fault = fault => this.#fault(exchange, fault as GatewayError);
     this.#entries.push({ exchange, body: '', taken: false, over: false, why: null });
     return exchange;
   }
@@ -111,7 +112,7 @@ export class RecordingGateway {
     else this.#later(() => this.#takeBody(exchange, downstream.body(NO_TERMS)));
   }
 
-  fault({ downstream }: Entry, error: GatewayError): void {
+  #fault({ downstream }: Entry, error: GatewayError): void {
     this.refusal ??= error;
     if (!downstream.responseBegun) downstream.answer(error.status, '', EMPTY, '', error.close);
     else downstream.abort();
