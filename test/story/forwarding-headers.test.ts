@@ -148,6 +148,13 @@ describe('behind a trusted proxy', () => {
     );
     expect(request.head.toString('latin1')).not.toContain('forged');
   });
+
+  test('a proxy of another network is no trusted one', async () => {
+    const { fields } = await forwarded(['X-Forwarded-For: 192.0.2.1'], {
+      config: { trusted_proxies: ['10.0.0.0/8'] },
+    });
+    expect(values(fields, 'x-forwarded-for')).toEqual(['127.0.0.1']);
+  });
 });
 
 describe('a request id', () => {

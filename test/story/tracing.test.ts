@@ -170,15 +170,13 @@ test('spans that are lost are counted, and a stop says how many were not sent', 
   const { gateway } = await front({ tracing: { sample: '100%', export: { endpoint, queue: 1 } } });
   const lost = () => gateway.counted('weir_spans_lost_total');
   expect(await lost()).toEqual(new Map());
-  // A request has two spans: one is on its way, one waits, and two find no room.
+  const count = async (reason: string) => (await lost()).get(`{reason="${reason}"}`) ?? 0;
+  // A request has two spans: of all, one is on its way, at most one waits, and the others find no room.
   for (let n = 0; n < 2; n++) await gateway.ask(ASKED);
-  await expect.poll(lost).toEqual(new Map([['{reason="queue"}', 2]]));
+  await expect.poll(() => count('queue')).toBeGreaterThanOrEqual(2);
   told.resolve();
-  const refused: [string, number][] = [
-    ['{reason="queue"}', 2],
-    ['{reason="receiver"}', 2],
-  ];
-  await expect.poll(lost).toEqual(new Map(refused));
+  await expect.poll(async () => (await count('queue')) + (await count('receiver'))).toBe(4);
+  expect(await count('receiver')).toBeGreaterThan(0);
   const lines = () => gateway.logLines.map(line => JSON.parse(line)).filter(({ type }) => type === 'tracing');
   expect(lines()).toMatchObject([{ cause: expect.stringMatching(/^[^{]*$/) }]);
   refusing.closeAllConnections();
