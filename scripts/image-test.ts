@@ -31,8 +31,8 @@ const MAX_START_MS = 20_000;
 /** V8 gives memory back some seconds after a collection. */
 const REST_MS = 20_000;
 const STARTS = 5;
-/** Twice what they take, for busy machines; memory hardly depends on that. */
-const MOST = { startMs: 700, restBytes: 105e6 };
+/** A fifth more than it takes: memory hardly depends on how busy the machine is. */
+const MOST_AT_REST = 105e6;
 
 if (process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) {
   console.error('test:image needs root on Debian or its like: it makes its base image of Debian packages.');
@@ -69,8 +69,7 @@ async function testImage(buildah: Buildah): Promise<void> {
 
 function report(figures: Figures): void {
   console.log(rowsOf(figures).join('\n'));
-  check(`it is ready after at most ${MOST.startMs} ms of processor time`, figures.startMs <= MOST.startMs);
-  check(`it takes at most ${MOST.restBytes / 1e6} MB at rest`, figures.restBytes <= MOST.restBytes);
+  check(`it takes at most ${MOST_AT_REST / 1e6} MB at rest`, figures.restBytes <= MOST_AT_REST);
   if (process.argv.includes('--write')) writeFigures(figures);
   else check('docs/container.md has these sizes (--write writes them)', outdatedSizes(figures).length === 0);
 }
