@@ -76,6 +76,9 @@ const floorRules = ROOMS.map(room => ({
   to: { path: '^src/', pathNot: filesOf(mayUse(room)) },
 }));
 
+/** The commands that load the demo, the simulation or the tests of limits, and what they share. */
+const TOOL_COMMANDS = ['demo', 'log-report', 'logs', 'simulate', 'suggest', 'test'];
+
 module.exports = {
   forbidden: [
     ...floorRules,
@@ -127,10 +130,15 @@ module.exports = {
       to: { path: '^src/limits/redis/' },
     },
     {
-      name: 'serve-loads-no-tools',
-      comment: 'What serves is loaded without the demo, the simulation and the tests of limits.',
+      name: 'tools-for-their-commands',
+      comment:
+        'The demo, the simulation and the tests of limits are loaded by their commands alone: not by what serves, nor by other commands.',
       severity: 'error',
-      from: { path: '^src/(cli/serve\\.ts$|process/app/|core/)' },
+      // `main.ts` and `cli/index.ts` reach every command, which they load only when it is called.
+      from: {
+        path: '^src/',
+        pathNot: [`^src/(main|cli/(index|${TOOL_COMMANDS.join('|')}))\\.ts$`, '^src/(cli/demo|offline)/'],
+      },
       to: { path: '^src/(cli/demo|offline)/', reachable: true },
     },
     {

@@ -6,7 +6,7 @@ import { readLimits, readLimitsAlone } from './compile/index.ts';
 import { compileData, dataOf } from './config-data.ts';
 import type { Diagnostic, Environment, Path, Read } from './file/index.ts';
 import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
-import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './load.ts';
+import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './gateway-file.ts';
 import type { Snapshot } from './model/index.ts';
 import * as schema from './schema/index.ts';
 import { type GatewayConfig, gatewaySchema, MAX_CLASSES, withoutSecrets } from './settings/index.ts';

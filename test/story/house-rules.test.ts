@@ -131,12 +131,20 @@ describe('the floors', () => {
       },
     ],
     [
-      'serve-loads-no-tools',
+      'tools-for-their-commands',
       'what takes a simulation along',
       {
         'src/cli/serve.ts': `import './logs.ts';\n`,
         'src/cli/logs.ts': `import '../offline/simulation/index.ts';\n`,
         'src/offline/simulation/index.ts': '',
+      },
+    ],
+    [
+      'tools-for-their-commands',
+      'another command that takes tests of limits along',
+      {
+        'src/cli/check.ts': `import '../offline/limit-tests/index.ts';\n`,
+        'src/offline/limit-tests/index.ts': '',
       },
     ],
     ['src-stands-alone', 'a test', { 'src/core/test.ts': `import '../../test/support/help.ts';\n` }],

@@ -25,7 +25,7 @@ interface LabelSources {
   readonly limitRoutes: readonly RouteEntry<model.LimitRouteModel>[];
   /** `null` without an identity provider. */
   readonly identity: model.IdentityModel | null;
-  readonly routeDurations: boolean;
+  readonly metrics: { readonly routeDurations: boolean };
 }
 
 /** @param before of the previous configuration; `null` if there was none */
@@ -33,7 +33,7 @@ export function* compileLabels(
   sources: LabelSources,
   before: model.KeptLabels | null,
 ): Steps<model.KeptLabels> {
-  const { listen, upstreams, identity, routeDurations, table } = sources;
+  const { listen, upstreams, identity, metrics, table } = sources;
   const signsIn = signInProvider(identity) !== null;
   const own = sources.ownRoutes.map(({ value }) => value).filter(({ kind }) => kind !== 'sign-in' || signsIn);
   const ofRoutes = yield* labelsOfRoutes(sources, own, before);
@@ -56,7 +56,7 @@ export function* compileLabels(
     signsOut: own.some(each => each.kind === 'sign-in' && each.endpoint === 'sign-out'),
     dpop: identity !== null && identity.dpop !== null,
     notices: identity === null ? [] : noticeKindsIn(...identity.providers.map(({ notices }) => notices)),
-    routeDurations,
+    routeDurations: metrics.routeDurations,
   };
   const isKept = before !== null && isUnchanged(before.model, labels);
   return { model: isKept ? before.model : labels, table, ofRoutes, ofBuckets };

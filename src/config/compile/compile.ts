@@ -122,7 +122,7 @@ export function* compileGateway(
       limits: compiledLimits.model,
       limitRoutes: compiledLimits.kept.entries,
       identity,
-      routeDurations: config.metrics.route_durations,
+      metrics: settings.metrics,
     },
     before?.labels ?? null,
   );

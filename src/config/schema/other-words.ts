@@ -50,9 +50,19 @@ const ADVICE: readonly (readonly [words: string, advice: string])[] = [
 /** Sections with keys that other gateways have as well: elsewhere the same word means something else. */
 const SECTIONS: readonly unknown[] = ['listen', 'upstreams', 'routes', 'defaults', 'buckets'];
 
-/** Returns what to write instead of another gateway's word for a key; `undefined` if the word is unknown at this place. */
+/** The rules that restrict: they know no `shadow`, which limits have. */
+const RESTRICTING: readonly unknown[] = ['invalid_requests', 'webhook_not_found', 'ignored_refusals'];
+
+const NO_SHADOW =
+  'a restriction cannot be tried in shadow, since it follows from what a client does once it was told to stop: write a high "limit" first, or replay a log with "weir simulate"';
+
+/**
+ * Returns what to write instead of a key that other gateways have, or that has no meaning here; `undefined` if the word is unknown
+ * at this place.
+ */
 export function otherWord(key: string, path: Path): string | undefined {
   const [section, , nested] = path;
+  if (key === 'shadow' && RESTRICTING.includes(section)) return NO_SHADOW;
   if (section !== undefined && !SECTIONS.includes(section)) return undefined;
   if (nested !== undefined && nested !== 'tls') return undefined;
   return ADVICE.find(([words]) => words.split(' ').includes(key))?.[1];

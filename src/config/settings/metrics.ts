@@ -10,4 +10,7 @@ export const metrics = setting({
       ),
     }),
   },
+  compile: ({ metrics }) => ({
+    metrics: Object.freeze({ routeDurations: metrics.route_durations }),
+  }),
 });

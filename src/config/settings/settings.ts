@@ -62,10 +62,10 @@ const SETTINGS = [
   metrics,
 ] as const;
 
-/** The order in which keys that need a restart are named. */
-const RESTARTED = [listen, workers, caps, tracing, state, store, warmUp] as const;
-
 type Declared = (typeof SETTINGS)[number];
+
+/** The settings whose keys that need a restart are named first, in this order. Those of all others follow. */
+const NAMED_FIRST: readonly Declared[] = [listen, workers, caps, tracing, state, store, warmUp];
 
 /** The shape of gateway.yaml. The checks say how its parts fit together. */
 export const gatewaySchema = z.strictObject(keysOf(SETTINGS));
@@ -116,10 +116,7 @@ export function compileSettings(
   return Object.assign({}, ...parts);
 }
 
-/** The parts of a snapshot with keys that a running gateway cannot change. */
-export type FixedModels = Intersection<ModelOf<(typeof RESTARTED)[number]>>;
-
 /** The keys that a running gateway cannot change. */
-export const FIXED_KEYS: readonly FixedKey<FixedModels>[] = RESTARTED.flatMap(
-  ({ needsRestart = [] }): readonly FixedKey<FixedModels>[] => needsRestart,
-);
+export const FIXED_KEYS: readonly FixedKey<SettingModels>[] = [
+  ...new Set<Declared>([...NAMED_FIRST, ...SETTINGS]),
+].flatMap(({ needsRestart = [] }): readonly FixedKey<SettingModels>[] => needsRestart);

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { BucketModel, FixedParts, ReloadRecord, RestartKey, Snapshot } from '../../config/index.ts';
+import type { BucketModel, ReloadRecord, RestartKey, Snapshot } from '../../config/index.ts';
 import { formatHostPort } from '../../config/index.ts';
 import { readVersion, type UnlistedProxy } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
@@ -13,7 +13,7 @@ import { asEndpointStatus, networksOf } from './api/index.ts';
 
 interface StatusSources {
   readonly startedAtMs: number;
-  readonly fixed: Pick<FixedParts, 'workers'>;
+  readonly fixed: Pick<Snapshot, 'workers'>;
   readonly record: ReloadRecord;
   readonly gateway: Pick<Gateway, 'inFlightTo'>;
   readonly limiting: Limiting;

@@ -1,4 +1,4 @@
-import type { ConfigWatcher, FixedParts, ReloadRecord } from '../../config/index.ts';
+import type { ConfigWatcher, FixedValue, ReloadRecord, Snapshot } from '../../config/index.ts';
 import { restartKeys } from '../../config/index.ts';
 import type { Clock, NoticeKind } from '../../core/index.ts';
 import { type AdminView, gatherStatus } from '../../edge/admin/index.ts';
@@ -19,7 +19,8 @@ export interface ShownParts {
   readonly observation: Observation;
   readonly unlistedProxies: UnlistedProxies;
   readonly generations: Generations;
-  readonly fixed: FixedParts;
+  /** What a reload cannot change. */
+  readonly fixed: Pick<Snapshot, 'workers'> & { readonly values: readonly FixedValue[] };
   /** Watches the files; `null` if nothing is reloaded. */
   readonly watcher: ConfigWatcher | null;
   readonly service: Pick<Service, 'connections'>;
@@ -40,7 +41,7 @@ export function adminView(parts: ShownParts): AdminView {
     startedAtMs: clock.epochMs(),
     nowMs: () => clock.epochMs(),
     generation: () => generations.current,
-    restartKeys: (latest: Parameters<typeof restartKeys>[1]) => restartKeys(parts.fixed, latest),
+    restartKeys: (latest: Snapshot) => restartKeys(parts.fixed.values, latest),
     reload: () => (watcher === null ? 'off' : watcher.watches ? 'watch' : 'poll'),
     workers: () => reports.views,
     clientConnections: () => parts.service.connections,

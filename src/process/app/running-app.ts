@@ -1,8 +1,9 @@
-import type { ConfigData, Diagnostic, FixedParts, LoadedConfig, Snapshot } from '../../config/index.ts';
+import type { ConfigData, Diagnostic, LoadedConfig, Snapshot } from '../../config/index.ts';
 import {
   ConfigWatcher,
   changesInSteps,
   compileData,
+  fixedValuesOf,
   formatDiagnostic,
   ReloadRecord,
   restartKeys,
@@ -56,7 +57,7 @@ import {
   openState,
   SharedIssuers,
 } from '../runtime/index.ts';
-import { adminView } from './admin-view.ts';
+import { adminView, type ShownParts } from './admin-view.ts';
 import type { App, AppOptions, PlaneApp, Service, Workers } from './app.ts';
 import { readGauges } from './gauges.ts';
 import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-reports.ts';
@@ -80,7 +81,7 @@ interface OpenedParts {
 class RunningApp implements PlaneApp {
   addresses: App['addresses'] = { http: { host: '', port: 0 }, redirect: null, grpc: null, admin: null };
   /** What a reload cannot change. The rest of the first configuration is not kept: it may be large. */
-  readonly #fixed: FixedParts;
+  readonly #fixed: ShownParts['fixed'] & Pick<Snapshot, 'listen'>;
   /** The configuration in use, to report what the next one changes. */
   #outline: Snapshot['outline'];
   readonly #system: System;
@@ -126,20 +127,9 @@ class RunningApp implements PlaneApp {
     { system, log, source, workers }: AppOptions,
     { part, spans, state, newSharedStore }: OpenedParts,
   ) {
-    const { listen, caps, store, tracing, limits } = snapshot;
     const { clock } = system;
-    const { writtenKeying } = limits;
-    const { workers: fixedWorkers, state: fixedState, warmUpMs } = snapshot;
-    this.#fixed = {
-      listen,
-      workers: fixedWorkers,
-      caps,
-      store,
-      state: fixedState,
-      tracing,
-      warmUpMs,
-      limits: { writtenKeying },
-    };
+    const { listen, workers: fixedWorkers } = snapshot;
+    this.#fixed = { listen, workers: fixedWorkers, values: fixedValuesOf(snapshot) };
     this.#spans = spans;
     this.#state = state;
     this.#outline = snapshot.outline;
@@ -441,7 +431,11 @@ class RunningApp implements PlaneApp {
 
   #eventOf(snapshot: Snapshot): AppliedEvent {
     const { generation, hash } = snapshot;
-    return { generation, hash, needsRestart: restartKeys(this.#fixed, snapshot).map(({ key }) => key) };
+    return {
+      generation,
+      hash,
+      needsRestart: restartKeys(this.#fixed.values, snapshot).map(({ key }) => key),
+    };
   }
 
   async #drain(): Promise<boolean> {

@@ -2,9 +2,11 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, it, test } from 'vitest';
 import { command as serve } from '../../../../src/cli/serve.ts';
 import {
+  fixedValuesOf,
   type JsonSchema,
   jsonSchemaOf,
   RESTART_KEYS,
+  type RestartKey,
   restartKeys,
   type Snapshot,
 } from '../../../../src/config/index.ts';
@@ -17,16 +19,20 @@ async function snapshotOf(text: string): Promise<Snapshot> {
   return loaded.snapshot;
 }
 
+function changed(started: Snapshot, latest: Snapshot): readonly RestartKey[] {
+  return restartKeys(fixedValuesOf(started), latest);
+}
+
 const REDIS = `store: { redis: "redis://redis:6379", password: "\${PASSWORD}" }\n`;
 
 test('nothing waits for a restart where nothing changed', async () => {
-  expect(restartKeys(await snapshotOf(REDIS), await snapshotOf(REDIS))).toEqual([]);
+  expect(changed(await snapshotOf(REDIS), await snapshotOf(REDIS))).toEqual([]);
 });
 
 test('a moved listener is reported with both addresses', async () => {
   const from = await snapshotOf('listen: { http: "127.0.0.1:1", admin: "127.0.0.1:2" }\n');
   const to = await snapshotOf('listen: { http: "127.0.0.1:3", grpc: "127.0.0.1:4", admin: off }\n');
-  expect(restartKeys(from, to)).toEqual([
+  expect(changed(from, to)).toEqual([
     { key: 'listen.http', running: '127.0.0.1:1', wanted: '127.0.0.1:3' },
     { key: 'listen.grpc', running: 'off', wanted: '127.0.0.1:4' },
     { key: 'listen.admin', running: '127.0.0.1:2', wanted: 'off' },
@@ -35,7 +41,7 @@ test('a moved listener is reported with both addresses', async () => {
 
 test('another store is reported with its address', async () => {
   const wanted = 'redis redis:6379 (standalone), on_failure: local';
-  expect(restartKeys(await snapshotOf(''), await snapshotOf(REDIS))).toEqual([
+  expect(changed(await snapshotOf(''), await snapshotOf(REDIS))).toEqual([
     { key: 'store', running: 'memory', wanted },
   ]);
 });
@@ -43,15 +49,13 @@ test('another store is reported with its address', async () => {
 test('another number of workers is reported, and how auto was understood', async () => {
   const [one, two] = [await snapshotOf(''), await snapshotOf('workers: 2')];
   const auto = { ...one, workers: { count: 3, why: 'processors: 3' } };
-  expect(restartKeys(one, two)).toEqual([{ key: 'workers', running: '1', wanted: '2' }]);
-  expect(restartKeys(two, auto)).toEqual([
-    { key: 'workers', running: '2', wanted: '3 (auto, processors: 3)' },
-  ]);
+  expect(changed(one, two)).toEqual([{ key: 'workers', running: '1', wanted: '2' }]);
+  expect(changed(two, auto)).toEqual([{ key: 'workers', running: '2', wanted: '3 (auto, processors: 3)' }]);
 });
 
 test('another warm-up is reported, since only a new process warms up', async () => {
   const [off, on] = [await snapshotOf(''), await snapshotOf('warm_up: 500ms\n')];
-  expect(restartKeys(off, on)).toEqual([{ key: 'warm_up', running: 'off', wanted: '500ms' }]);
+  expect(changed(off, on)).toEqual([{ key: 'warm_up', running: 'off', wanted: '500ms' }]);
 });
 
 test('other addresses that count as one are reported, though they stand in limits.yaml', async () => {
@@ -61,19 +65,19 @@ test('other addresses that count as one are reported, though they stand in limit
     return { ...to, limits: { ...to.limits, writtenKeying } };
   };
   const prefix = { key: 'ipv6_prefix', running: '64', wanted: '56' };
-  expect(restartKeys(from, withKeying())).toEqual([prefix]);
+  expect(changed(from, withKeying())).toEqual([prefix]);
   const [one, other] = ['2001:db8:1::/96', '2001:db8:2::/96'];
-  expect(restartKeys(from, withKeying(one, other))).toEqual([
+  expect(changed(from, withKeying(one, other))).toEqual([
     prefix,
     { key: 'nat64_prefixes', running: 'none', wanted: `${one}, ${other}` },
   ]);
-  expect(restartKeys(withKeying(one, other), withKeying(other, one))).toEqual([]);
+  expect(changed(withKeying(one, other), withKeying(other, one))).toEqual([]);
 });
 
 test('a changed password of the store needs no restart; another prefix does, and shows neither value', async () => {
   const other = REDIS.replace('PASSWORD', 'OTHER');
-  expect(restartKeys(await snapshotOf(REDIS), await snapshotOf(other))).toEqual([]);
-  const [key, ...others] = restartKeys(
+  expect(changed(await snapshotOf(REDIS), await snapshotOf(other))).toEqual([]);
+  const [key, ...others] = changed(
     await snapshotOf(REDIS),
     await snapshotOf(other.replace('password:', 'prefix: "other:", password:')),
   );

@@ -122,6 +122,21 @@ describe('an unknown key', () => {
     );
   });
 
+  it.each(['invalid_requests', 'webhook_not_found', 'ignored_refusals'])(
+    'of a rule that restricts, if it is shadow, is told with the reason: %s',
+    async rule => {
+      const files = {
+        'gateway.yaml': `${NEEDED}limits: limits.yaml\n`,
+        'limits.yaml': `${rule}: { shadow: true }\n`,
+      };
+      expect(diagnosticsOf(await loadFiles(files))).toContainEqual(
+        expect.stringContaining(
+          `${rule}: unknown key "shadow": a restriction cannot be tried in shadow, since`,
+        ),
+      );
+    },
+  );
+
   it('of limits.yaml may belong in gateway.yaml', async () => {
     const files = {
       'gateway.yaml': `${NEEDED}limits: limits.yaml\n`,
