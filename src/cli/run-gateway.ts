@@ -8,7 +8,7 @@ import {
 } from '../config/index.ts';
 import { readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
-import { type App, startApp } from '../process/app/index.ts';
+import { type App, startAlone } from '../process/app/index.ts';
 import { loadInThread } from '../process/loading/index.ts';
 import {
   collectBesideWorkers,
@@ -49,7 +49,7 @@ export async function runGateway(
     const options = { system: thisMachine, log, source };
     const { count } = snapshot.workers;
     app = await (count === 1
-      ? startApp(snapshot, { ...options, beforeServing: collectWhatStartingLeft })
+      ? startAlone(snapshot, { ...options, beforeServing: collectWhatStartingLeft })
       : startWithWorkers({ ...options, beforeServing: collectBesideWorkers }, threadHost(count)));
   } catch (error) {
     await output.flush();

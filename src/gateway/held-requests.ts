@@ -1,4 +1,4 @@
-import type { LimitRequest } from '../config/index.ts';
+import type { Consumption } from '../config/index.ts';
 import type { HeldOutcome, NewPermits, Permits, Timer, TimerClock } from '../core/index.ts';
 import { type Decision, groupCounterKey, type Limit, limitsIn } from '../limits/index.ts';
 
@@ -9,7 +9,7 @@ const MAX_HELD = 1_000;
 const GRACE_MS = 5;
 
 export interface HoldableRequest {
-  readonly limitRequest: LimitRequest;
+  readonly consumption: Consumption;
   /** How long it may be held, in total. */
   readonly patienceMs: number;
   readonly decide: () => Decision | Promise<Decision>;
@@ -69,8 +69,8 @@ export class HeldRequests {
     conclude: (decision: Decision) => Result,
   ): Hold<Result> | null {
     if (this.#count === 0) return null;
-    for (const limit of limitsIn(holding.limitRequest.set)) {
-      const line = this.#lines.get(lineKey(holding.limitRequest, limit));
+    for (const limit of limitsIn(holding.consumption.set)) {
+      const line = this.#lines.get(lineKey(holding.consumption, limit));
       if (line !== undefined) return this.#hold(holding, line, conclude);
     }
     return null;
@@ -83,7 +83,7 @@ export class HeldRequests {
     conclude: (decision: Decision) => Result,
   ): Hold<Result> | null {
     if (!isWaitShortEnough(decision, holding.patienceMs)) return null;
-    const hold = this.#hold(holding, this.#lineFor(holding.limitRequest, decision), conclude);
+    const hold = this.#hold(holding, this.#lineFor(holding.consumption, decision), conclude);
     if (hold === null) this.#ended('no_room');
     return hold;
   }
@@ -93,7 +93,7 @@ export class HeldRequests {
     line: Line,
     conclude: (decision: Decision) => Result,
   ): Hold<Result> | null {
-    const { caller } = holding.limitRequest;
+    const { caller } = holding.consumption;
     if (this.#inLine.take(line.key, Number.POSITIVE_INFINITY, line.units) !== null) return null;
     if (this.#permits.take(caller, MAX_HELD, MAX_HELD_PER_CALLER) !== null) {
       this.#inLine.giveBack(line.key);
@@ -113,8 +113,8 @@ export class HeldRequests {
     return { result, leave: () => this.#release(held, null, 'abandoned') };
   }
 
-  #lineFor(limitRequest: LimitRequest, { by, limit, retryAfterMs }: Decision): Line {
-    const key = by === null ? '' : lineKey(limitRequest, by);
+  #lineFor(consumption: Consumption, { by, limit, retryAfterMs }: Decision): Line {
+    const key = by === null ? '' : lineKey(consumption, by);
     const known = this.#lines.get(key);
     if (known !== undefined) return known;
     const line: Line = { key, waiting: [], units: limit, timer: null };
@@ -145,7 +145,7 @@ export class HeldRequests {
         this.#release(first, decision, decision.admitted ? 'admitted' : 'refused');
         continue;
       }
-      const next = this.#lineFor(first.limitRequest, decision);
+      const next = this.#lineFor(first.consumption, decision);
       if (next === line) {
         this.#wakeIn(line, decision.retryAfterMs);
         return;
@@ -165,7 +165,7 @@ export class HeldRequests {
     line.waiting.splice(line.waiting.indexOf(held), 1);
     held.line = null;
     this.#count--;
-    this.#permits.giveBack(held.limitRequest.caller);
+    this.#permits.giveBack(held.consumption.caller);
     this.#inLine.giveBack(line.key);
     this.#ended(outcome);
     try {
@@ -191,7 +191,7 @@ function isWaitShortEnough({ admitted, atOnce, role, retryAfterMs }: Decision, p
 }
 
 /** Names the counter of one limit of a request. Only the main value may contain any character, so it comes last. */
-function lineKey({ caller, main, group }: LimitRequest, { identity, role }: Limit): string {
+function lineKey({ caller, main, group }: Consumption, { identity, role }: Limit): string {
   if (role === 'global') return `${identity}\0${caller}`;
   if (role === 'group') return `${identity}\0${groupCounterKey(group, main)}`;
   return role === 'caller' ? `${identity}\0${caller}\0${main}` : `${identity}\0${main}`;

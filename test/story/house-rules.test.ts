@@ -311,6 +311,33 @@ describe('the check of words', () => {
   });
 });
 
+describe('the check of the lists of the house', () => {
+  const lists = (...tasks: readonly { task: string; files: string[]; most: number }[]) =>
+    `export const MECHANISMS = [];\nexport const TASKS = ${JSON.stringify(tasks)};\n`;
+  const check = async (text: string) => {
+    await plant({ 'lint/house-lists.ts': text });
+    return (await run('node', ['lint/house.ts', '--check'])).trimEnd();
+  };
+
+  it.each([
+    ['leaves a task alone that touches as many files as it may', 2, ['core/core.ts', 'core/index.ts'], ''],
+    [
+      'refuses a task that touches more files than it may',
+      1,
+      ['core/core.ts', 'core/index.ts'],
+      'lint/house-lists.ts has 2 files for "a change", which should touch at most 1',
+    ],
+    [
+      'refuses a file that is gone',
+      1,
+      ['core/gone.ts'],
+      'lint/house-lists.ts names core/gone.ts, which src/ does not have',
+    ],
+  ])('%s', async (_what, most, files, said) => {
+    expect(await check(lists({ task: 'a change', files, most }))).toBe(said);
+  });
+});
+
 /** Names of the rules that these files break. */
 type Broken = (files: Files) => string[];
 

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { loadConfig, type Snapshot } from '../../src/config/index.ts';
 import { thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
-import { startApp } from '../../src/process/app/index.ts';
+import { startAlone } from '../../src/process/app/index.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { collect } from '../support/memory.ts';
@@ -89,7 +89,7 @@ test('a running gateway keeps nothing of the load but the snapshot', async () =>
   const start = async () => {
     const { path, loaded } = await loadWith(100);
     const log = makeLogger('silent', { write: () => {} });
-    const app = await startApp(loaded.snapshot, {
+    const app = await startAlone(loaded.snapshot, {
       system: { ...thisMachine, clock: new FrozenClock() },
       log,
       source: { path, env: {}, loaded },

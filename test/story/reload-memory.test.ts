@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { loadConfig } from '../../src/config/index.ts';
 import { thisMachine } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
-import { startApp } from '../../src/process/app/index.ts';
+import { startAlone } from '../../src/process/app/index.ts';
 import { changeConfig, configPart, limitsFile, statusOf } from '../support/edit-config.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
@@ -122,7 +122,7 @@ test('a gateway that has drained is forgotten, whatever watches its process', as
     if (!loaded.ok) throw new Error('the configuration has errors');
     const log = makeLogger('silent', { write: () => {} });
     const system = { ...thisMachine, clock: new FrozenClock() };
-    const app = await startApp(loaded.snapshot, { system, log });
+    const app = await startAlone(loaded.snapshot, { system, log });
     await app.drain();
     return new WeakRef(app);
   };

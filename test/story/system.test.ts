@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../src/config/index.ts';
 import { type RandomBytes, type System, thisMachine, type WritableFiles } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
-import { startApp } from '../../src/process/app/index.ts';
+import { startAlone } from '../../src/process/app/index.ts';
 import { writeGatewayConfig } from '../support/gateway.ts';
 import { inTime } from '../support/test-clock.ts';
 import { waitFor } from '../support/wait.ts';
@@ -93,7 +93,7 @@ caps: { limit_keys: 10000, event_loop_delay: off }
   if (!loaded.ok) throw new Error(JSON.stringify(loaded.diagnostics));
   const log = makeLogger('silent', { write: () => {} });
   const source = { path, env: {}, loaded, settleMs: 1 };
-  const app = await startApp(loaded.snapshot, { system, log, source });
+  const app = await startAlone(loaded.snapshot, { system, log, source });
   onTestFinished(async () => void (await inTime(time, app.drain())));
   const url = `http://127.0.0.1:${app.addresses.http.port}`;
   expect(await (await fetch(`${url}/old/one`)).text()).toBe('/old/one');
@@ -131,7 +131,7 @@ async function namesIn(system: System): Promise<Record<string, unknown>> {
   const lines: Record<string, unknown>[] = [];
   const log = makeLogger('info', { write: line => void lines.push(JSON.parse(line)) });
   const clock = new FrozenClock(Date.now());
-  const app = await startApp(loaded.snapshot, { system: { ...system, clock }, log });
+  const app = await startAlone(loaded.snapshot, { system: { ...system, clock }, log });
   onTestFinished(async () => void (await inTime(clock, app.drain())));
   const response = await fetch(`http://127.0.0.1:${app.addresses.http.port}/one`);
   const traceparent = await response.text();

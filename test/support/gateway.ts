@@ -3,7 +3,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
-import { formatDiagnostic, type LoadResult, loadConfig } from '../../src/config/index.ts';
+import { formatDiagnostic, type LoadResult, loadConfig, type Snapshot } from '../../src/config/index.ts';
 import {
   type Network,
   type ProcessPart,
@@ -12,7 +12,13 @@ import {
   thisMachine,
 } from '../../src/core/index.ts';
 import { makeLogger } from '../../src/observe/index.ts';
-import { type App, startApp } from '../../src/process/app/index.ts';
+import {
+  type App,
+  openStateOf,
+  type StartOptions,
+  startAlone,
+  startApp,
+} from '../../src/process/app/index.ts';
 import { type PlaneHost, startWithWorkers } from '../../src/process/workers/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 import { ROOMY } from './config-text.ts';
@@ -121,13 +127,18 @@ export async function startGatewayFrom(
     network: settings.network ?? thisMachine.network,
     files: settings.files ?? thisMachine.files,
   };
-  const options = { system, log, source, ...(settings.part && { part: settings.part }) };
+  const options = { system, log, source };
   const isAlone = loaded.snapshot.workers.count === 1;
   const app = await (isAlone
-    ? startApp(loaded.snapshot, options)
+    ? startInThread(loaded.snapshot, options, settings.part)
     : startWithWorkers(options, settings.host ?? inThreadHost(takingTurns(system), log)));
   atEnd(() => inTime(clock, app.drain()));
   return new LocalGateway(app, path, lines, clock);
+}
+
+async function startInThread(snapshot: Snapshot, options: StartOptions, part?: ProcessPart): Promise<App> {
+  if (part === undefined) return startAlone(snapshot, options);
+  return startApp(snapshot, { ...options, part, state: await openStateOf(snapshot, options) });
 }
 
 /**

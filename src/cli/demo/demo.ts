@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { formatDiagnostic, loadConfig } from '../../config/index.ts';
 import { PACKAGE_ROOT, systemClock, thisMachine } from '../../core/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import { type App, startApp } from '../../process/app/index.ts';
+import { type App, startAlone } from '../../process/app/index.ts';
 import { startBackend } from './backend.ts';
 import { provideKeycloak, startKeycloak } from './keycloak.ts';
 import { demoRealm, KeycloakAdmin } from './keycloak-realm.ts';
@@ -77,7 +77,7 @@ async function startGateway(ports: DemoPorts, log: Logger, path: string): Promis
   const config = await loadConfig(path, { env, generation: 1 });
   if (!config.ok) throw new Error(config.diagnostics.map(formatDiagnostic).join('\n'));
   const source = { path, env, loaded: config };
-  return startApp(config.snapshot, { system: thisMachine, log, source });
+  return startAlone(config.snapshot, { system: thisMachine, log, source });
 }
 
 async function ready(adminPort: number): Promise<void> {

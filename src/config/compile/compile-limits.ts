@@ -20,10 +20,11 @@ import { claimsInLimits } from './named-claims.ts';
 /** The compiled limits, and what the next ones take over: with their routes in file order, which a route table does not keep. */
 interface CompiledLimits {
   readonly model: model.LimitsModel;
-  readonly kept: model.KeptLimits<SharedParts>;
+  readonly kept: model.KeptLimits<CommonToBuckets>;
 }
 
-interface SharedParts {
+/** What all buckets of a file have in common. */
+interface CommonToBuckets {
   readonly global: ReturnType<typeof compileGlobal>;
   readonly preflights: ReturnType<typeof compileGlobal>;
   readonly digests: RecentDigests;
@@ -40,7 +41,7 @@ export function* compileLimits(
   before: model.KeptLimits | null = null,
 ): Steps<CompiledLimits> {
   const { buckets: written, routes: lines, ...others } = config;
-  const shared = reuse(before?.shared as Kept<unknown, SharedParts> | undefined, others, () => ({
+  const shared = reuse(before?.shared as Kept<unknown, CommonToBuckets> | undefined, others, () => ({
     global: compileGlobal(config),
     preflights: compileGlobal(config, true),
     digests: new RecentDigests(),
@@ -94,7 +95,7 @@ function* writtenLines(
 function modelOf(
   config: LimitsConfig,
   classes: readonly CallerClaims[],
-  { shared, buckets, table, written: { ofBuckets } }: model.KeptLimits<SharedParts>,
+  { shared, buckets, table, written: { ofBuckets } }: model.KeptLimits<CommonToBuckets>,
 ): model.LimitsModel {
   const { global, preflights } = shared.part;
   const named = claimsInLimits(config);

@@ -152,7 +152,7 @@ export function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
 }
 
 /** A request as the limits see it. */
-export interface LimitedRequest {
+export interface CountedRequest {
   /** The method used in the route lookup: `GRPC` for a gRPC call. */
   readonly method: string;
   /** The host in its canonical form; '' if unknown. */
@@ -167,8 +167,8 @@ export interface LimitedRequest {
   readonly consumes: core.ConsumedLimits;
 }
 
-/** The limits that a request consumes units of, and its caller. */
-export interface LimitRequest {
+/** What a request consumes units of, and under whose names: the limits, its caller, its group and the main value. */
+export interface Consumption {
   readonly set: LimitSet;
   readonly bucket: BucketModel | null;
   readonly callerClass: core.ClassName;
@@ -195,11 +195,11 @@ export function limitsOf(
 }
 
 /** The limits of a request that no route serves: only the global limit. */
-export function globalLimitRequest(
+export function globalConsumption(
   limits: LimitsModel,
   callerClass: core.ClassName,
   caller: string,
-): LimitRequest {
+): Consumption {
   return withoutBucket(limits.global.of(callerClass), callerClass, caller, 'global');
 }
 
@@ -208,12 +208,12 @@ function withoutBucket(
   callerClass: core.ClassName,
   caller: string,
   consumes: core.ConsumedLimits,
-): LimitRequest {
+): Consumption {
   return { set, bucket: null, callerClass, caller, main: '', group: '', cost: 1, price: null, consumes };
 }
 
 /** The limits that a request consumes; `null` if the value of the main parameter is ambiguous. */
-export function limitRequestFor(limits: LimitsModel, request: LimitedRequest): LimitRequest | null {
+export function consumptionOf(limits: LimitsModel, request: CountedRequest): Consumption | null {
   const { callerClass, caller, claimed, consumes } = request;
   if (consumes === 'preflights') return withoutBucket(limits.preflights, callerClass, caller, consumes);
   const exempt = consumes === 'bucket' || consumes === 'none';
@@ -260,7 +260,7 @@ const NO_UNITS: readonly ReturnableUnits[] = [];
 
 /** What a request consumed that can be returned, including units of limits in shadow. */
 export function returnableUnitsOf(
-  { main, group, cost, caller }: LimitRequest,
+  { main, group, cost, caller }: Consumption,
   { drawn, shadow }: Decision,
 ): readonly ReturnableUnits[] {
   if (drawn.length + shadow.drawn.length === 0) return NO_UNITS;

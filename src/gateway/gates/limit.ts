@@ -1,5 +1,5 @@
-import type { BucketModel, LimitPolicies, LimitRequest, PriceModel } from '../../config/index.ts';
-import { globalLimitRequest, limitRequestFor, returnableUnitsOf } from '../../config/index.ts';
+import type { BucketModel, Consumption, LimitPolicies, PriceModel } from '../../config/index.ts';
+import { consumptionOf, globalConsumption, returnableUnitsOf } from '../../config/index.ts';
 import type { GatewayError, QuotaUse } from '../../core/index.ts';
 import {
   type Decision,
@@ -31,10 +31,10 @@ import { restrictCaller } from './restriction.ts';
  * them.
  */
 export function limit(exchange: Exchange, state: GatewayState): GateResult | Promise<GateResult> {
-  const limitRequest = limitRequestOf(exchange);
-  return limitRequest === null
+  const consumption = consumptionBy(exchange);
+  return consumption === null
     ? errors.badRequest('the path contains bytes that are not UTF-8')
-    : consume(exchange, limitRequest, state);
+    : consume(exchange, consumption, state);
 }
 
 /** The status for requests that are ambiguous, so nothing is counted for them. */
@@ -62,39 +62,39 @@ function refuseAndConsume(
   if (!exchange.destination.isPreflight) recallToken(exchange);
   const restricted = restrictCaller(exchange, state);
   if (restricted !== null) return restricted;
-  const limitRequest = globalLimitRequest(exchange.snapshot.limits, exchange.callerClass, exchange.callerKey);
-  const limited = consume(exchange, limitRequest, state);
+  const consumption = globalConsumption(exchange.snapshot.limits, exchange.callerClass, exchange.callerKey);
+  const limited = consume(exchange, consumption, state);
   return limited instanceof Promise ? limited.then(awaited => awaited ?? refusal) : (limited ?? refusal);
 }
 
 /** Consumes a unit of each limit, or refuses and consumes none. */
 function consume(
   exchange: Exchange,
-  limitRequest: LimitRequest,
+  consumption: Consumption,
   state: GatewayState,
 ): GateResult | Promise<GateResult> {
   const { patienceMs } = exchange.snapshot.limits;
   if (patienceMs !== null && exchange.noRoom === null)
-    return decidePatiently(exchange, limitRequest, state, patienceMs, decision =>
-      conclude(exchange, limitRequest, decision, state),
+    return decidePatiently(exchange, consumption, state, patienceMs, decision =>
+      conclude(exchange, consumption, decision, state),
     );
   const { store } = state.limiting;
-  const { set, caller, main, group, cost } = limitRequest;
+  const { set, caller, main, group, cost } = consumption;
   const decision =
     exchange.noRoom === null
       ? store.decide(set, caller, main, group, cost)
       : store.peek(set, caller, main, group, cost);
-  if (!(decision instanceof Promise)) return conclude(exchange, limitRequest, decision, state);
-  return decision.then(awaited => conclude(exchange, limitRequest, awaited, state));
+  if (!(decision instanceof Promise)) return conclude(exchange, consumption, decision, state);
+  return decision.then(awaited => conclude(exchange, consumption, awaited, state));
 }
 
 function conclude(
   exchange: Exchange,
-  limitRequest: LimitRequest,
+  consumption: Consumption,
   decision: Decision,
   state: GatewayState,
 ): GateResult {
-  const { bucket, callerClass, caller, main, consumes } = limitRequest;
+  const { bucket, callerClass, caller, main, consumes } = consumption;
   const { admitted, atOnce, role, limit: units, remaining, retryAfterMs, place } = decision;
   // The client may have disconnected while the store decided.
   if (exchange.response.isOver) place?.leave();
@@ -106,28 +106,28 @@ function conclude(
   const decidedAtMs = decision.decidedAtMs || exchange.arrivedAtMs;
   const nearLimit = units > 0 && remaining * 5 <= units;
   const quota = nearLimit ? longQuotaOf(decision) : undefined;
-  const period = atOnce ? '' : periodAmongSeveral(limitRequest.set, decision.by);
+  const period = atOnce ? '' : periodAmongSeveral(consumption.set, decision.by);
   state.limiting.listener.decided({ bucket: name, callerClass, caller, outcome, period, nearLimit, quota });
   if (outcome === 'global') state.limiting.defaults.refused(callerClass, exchange.snapshot);
   if (!admitted)
-    noteRefusal(state.limiting.offences.ignoredRefusals, limitRequest, decision, {
+    noteRefusal(state.limiting.offences.ignoredRefusals, consumption, decision, {
       address: exchange.restrictedKey,
       principal: exchange.token === null ? null : exchange.token.caller.principal,
       isPreflight: exchange.destination.isPreflight,
     });
   if (admitted && decision.shadow.refused.length > 0)
-    noteShadow(exchange, limitRequest, decision.shadow, state);
-  const consumed = returnableUnitsOf(limitRequest, decision);
+    noteShadow(exchange, consumption, decision.shadow, state);
+  const consumed = returnableUnitsOf(consumption, decision);
   const nowMs = state.clock.monotonicMs();
   const { policies } = exchange.snapshot.limits;
   const rate =
     bucket === null || role === null || outcome === 'global'
       ? null
-      : rateOf(limitRequest, bucket, decision, policies, nowMs);
+      : rateOf(consumption, bucket, decision, policies, nowMs);
   const returnsTo = consumed.length === 0 ? null : bucket;
-  const isPriced = limitRequest.price !== null && admitted;
+  const isPriced = consumption.price !== null && admitted;
   const price = isPriced
-    ? priceOf(limitRequest.price, { request: limitRequest, decision: { ...decision }, rate, policies, nowMs })
+    ? priceOf(consumption.price, { request: consumption, decision: { ...decision }, rate, policies, nowMs })
     : null;
   exchange.ruling = {
     bucket: name,
@@ -145,13 +145,13 @@ function conclude(
   if (admitted) return null;
   if (rate !== null) return bucketRefused(retryAfterMs, rate.scope);
   if (atOnce) return refusedAtOnce(retryAfterMs);
-  const policy = policies === null ? null : policyReportOf(decision, limitRequest.set, policies, null, nowMs);
+  const policy = policies === null ? null : policyReportOf(decision, consumption.set, policies, null, nowMs);
   const fields = policy === null ? [] : policyFields(policy, nowMs);
   return globallyRefused(retryAfterMs, fields, decision.sharedKey);
 }
 
 interface Pricing {
-  readonly request: LimitRequest;
+  readonly request: Consumption;
   /** A copy: the store overwrites its own. */
   readonly decision: Decision;
   readonly rate: RateReport | null;
@@ -194,7 +194,7 @@ function longQuotaOf(decision: Decision): QuotaUse | undefined {
 
 /** Reports the state of the bucket to the client. */
 function rateOf(
-  { set, main }: LimitRequest,
+  { set, main }: Consumption,
   bucket: BucketModel,
   decision: Decision,
   policies: LimitPolicies | null,
@@ -212,7 +212,7 @@ function rateOf(
 /** Records which shadow limits would have refused the request. */
 function noteShadow(
   exchange: Exchange,
-  { bucket, callerClass }: LimitRequest,
+  { bucket, callerClass }: Consumption,
   { refused }: ShadowDecision,
   { limiting }: GatewayState,
 ): void {
@@ -223,7 +223,7 @@ function noteShadow(
 }
 
 /** The limits that the exchange consumes a unit of; `null` if the value of the main parameter is ambiguous. */
-function limitRequestOf(exchange: Exchange): LimitRequest | null {
+function consumptionBy(exchange: Exchange): Consumption | null {
   const { destination, dialect, token, shortfall, snapshot, downstream, host, callerKey: caller } = exchange;
   const { path } = destination;
   const { limits } = snapshot;
@@ -231,7 +231,7 @@ function limitRequestOf(exchange: Exchange): LimitRequest | null {
   const claimed = limits.claims === null || token === null ? null : limits.claims.of(token.caller);
   const consumes = limitsConsumedBy(callerClass, destination, shortfall);
   const method = dialect.routedMethod(downstream);
-  return limitRequestFor(limits, { method, host, path, callerClass, caller, claimed, consumes });
+  return consumptionOf(limits, { method, host, path, callerClass, caller, claimed, consumes });
 }
 
 type Conclude = (decision: Decision) => GateResult;
@@ -239,14 +239,14 @@ type Conclude = (decision: Decision) => GateResult;
 /** Decides as usual, but holds a request that would be refused with a wait of at most `patienceMs`. */
 function decidePatiently(
   exchange: Exchange,
-  limitRequest: LimitRequest,
+  consumption: Consumption,
   { limiting: { store }, held }: GatewayState,
   patienceMs: number,
   conclude: Conclude,
 ): GateResult | Promise<GateResult> {
-  const { set, caller, main, group, cost } = limitRequest;
+  const { set, caller, main, group, cost } = consumption;
   const decide = () => store.decide(set, caller, main, group, cost);
-  const holding = { limitRequest, patienceMs, decide };
+  const holding = { consumption, patienceMs, decide };
   const behind = held.behindOthers(holding, conclude);
   if (behind !== null) return waitFor(exchange, behind);
   const holdOrConclude = (decision: Decision) => {

@@ -1,5 +1,5 @@
-import type { LimitedRequest, LimitRequest, LimitsModel, ReturnableUnits } from '../../config/index.ts';
-import { limitRequestFor } from '../../config/index.ts';
+import type { Consumption, CountedRequest, LimitsModel, ReturnableUnits } from '../../config/index.ts';
+import { consumptionOf } from '../../config/index.ts';
 import { type Clock, thisMachine } from '../../core/index.ts';
 import type { Decision, MemoryStore } from '../../limits/index.ts';
 import { followLimits, memoryCounters } from '../../process/runtime/index.ts';
@@ -11,7 +11,7 @@ const SWEEP_MS = 5_000;
 export const MAX_KEYS = 1_000_000;
 
 interface LimitVerdict {
-  readonly limitRequest: LimitRequest;
+  readonly consumption: Consumption;
   /** Valid until the next request: the store overwrites it. */
   readonly decision: Decision;
 }
@@ -36,12 +36,12 @@ export class LimitEngine {
   }
 
   /** Consumes all limits of a request, or none. Returns null if its main parameter is ambiguous: a gateway answers 400. */
-  decide(atMs: number, request: LimitedRequest): LimitVerdict | null {
+  decide(atMs: number, request: CountedRequest): LimitVerdict | null {
     this.reach(atMs);
-    const limitRequest = limitRequestFor(this.#limits, request);
-    if (limitRequest === null) return null;
-    const { set, caller, main, group, cost } = limitRequest;
-    return { limitRequest, decision: this.#store.decide(set, caller, main, group, cost) };
+    const consumption = consumptionOf(this.#limits, request);
+    if (consumption === null) return null;
+    const { set, caller, main, group, cost } = consumption;
+    return { consumption, decision: this.#store.decide(set, caller, main, group, cost) };
   }
 
   /** Returns the unit of a shared limit that an admitted request consumed. Called when its service denies the caller access. */

@@ -1,5 +1,5 @@
-import type { ClassName, LimitRequest } from '../../config/index.ts';
-import { limitRequestFor, unitsReturnedBy } from '../../config/index.ts';
+import type { ClassName, Consumption } from '../../config/index.ts';
+import { consumptionOf, unitsReturnedBy } from '../../config/index.ts';
 import {
   groupCounterKey,
   isSharedRole,
@@ -88,16 +88,16 @@ class Measuring {
       this.#findings.early++;
       return;
     }
-    const limitRequest = limitRequestFor(this.#options.limits, request);
-    this.#begin(atMs, request, limitRequest === null);
-    if (limitRequest === null) return;
-    const { caller, main, group } = limitRequest;
+    const consumption = consumptionOf(this.#options.limits, request);
+    this.#begin(atMs, request, consumption === null);
+    if (consumption === null) return;
+    const { caller, main, group } = consumption;
     const gateway = this.#gatewayOf(request);
     const consume = (role: LimitRole, owner: string, key = owner) =>
-      windowsOf(limitOf(limitRequest, role)).map((limit, at, { length }) =>
+      windowsOf(limitOf(consumption, role)).map((limit, at, { length }) =>
         this.#consume(
           { limit, at: length === 1 ? null : at },
-          limitRequest,
+          consumption,
           request,
           atMs,
           owner,
@@ -116,20 +116,20 @@ class Measuring {
   }
 
   #refund(atMs: number, request: LoggedRequest): void {
-    const limitRequest = limitRequestFor(this.#options.limits, request);
-    if (limitRequest === null) return;
-    const { bucket, caller, main, group, cost } = limitRequest;
+    const consumption = consumptionOf(this.#options.limits, request);
+    if (consumption === null) return;
+    const { bucket, caller, main, group, cost } = consumption;
     const { status, isOfService, decidedAtMs } = request;
     const gateway = this.#gatewayOf(request);
     const unitsOf = (role: LimitRole, key: string) =>
-      windowsOf(limitOf(limitRequest, role)).map(limit => ({ limit, key: `${gateway} ${key}` }));
+      windowsOf(limitOf(consumption, role)).map(limit => ({ limit, key: `${gateway} ${key}` }));
     const units = [
       ...unitsOf('caller', `${caller} ${main}`),
       ...unitsOf('group', groupCounterKey(group, main)),
       ...unitsOf('resource', main),
     ];
     for (const { limit, key } of unitsReturnedBy(status, isOfService, units, bucket)) {
-      const { demand } = this.#rowFor({ limit, at: null }, limitRequest, saidOf(limit, request));
+      const { demand } = this.#rowFor({ limit, at: null }, consumption, saidOf(limit, request));
       demand.refund(atMs, decidedAtMs, key, unitsOfRequest(limit, request, cost));
     }
   }
@@ -149,7 +149,7 @@ class Measuring {
 
   #consume(
     window: ListedLimit,
-    limitRequest: LimitRequest,
+    consumption: Consumption,
     request: LoggedRequest,
     atMs: number,
     owner: string,
@@ -158,17 +158,17 @@ class Measuring {
     const { limit } = window;
     const { outcome } = request;
     const said = saidOf(limit, request);
-    const row = this.#rowFor(window, limitRequest, said);
+    const row = this.#rowFor(window, consumption, said);
     row.requests++;
     if (said !== undefined) row.highestSaid = Math.max(row.highestSaid, said);
     if (outcome === limit.role) row.refused++;
-    row.demand.consume(atMs, owner, key, unitsOfRequest(limit, request, limitRequest.cost));
+    row.demand.consume(atMs, owner, key, unitsOfRequest(limit, request, consumption.cost));
   }
 
   /** @param said the number set by the caller's token */
   #rowFor(
     { limit, at }: ListedLimit,
-    { callerClass: ofRequest, bucket }: LimitRequest,
+    { callerClass: ofRequest, bucket }: Consumption,
     said: number | undefined,
   ): Measured {
     const callerClass = isSharedRole(limit.role) ? limit.role : ofRequest;
@@ -215,7 +215,7 @@ interface ListedLimit {
  * The enforced limit of this role, or the one in shadow if none is enforced. If other numbers are tested on a share of the
  * callers, the limit for the others.
  */
-function limitOf({ set, bucket, callerClass, group }: LimitRequest, role: LimitRole): Limit | null {
+function limitOf({ set, bucket, callerClass, group }: Consumption, role: LimitRole): Limit | null {
   const rollout = bucket?.rollout ?? null;
   const isTried = rollout?.triesNumbers === true && role !== 'global';
   const { [role]: held, shadow } = isTried ? rollout.others.exemptSets.of(callerClass) : set;

@@ -1,5 +1,5 @@
 import type { BucketModel, ReturnableUnits } from '../../config/index.ts';
-import { limitRequestFor, returnableUnitsOf, unitsReturnedBy } from '../../config/index.ts';
+import { consumptionOf, returnableUnitsOf, unitsReturnedBy } from '../../config/index.ts';
 import { RecentMap } from '../../core/index.ts';
 import type { Decision, Place } from '../../limits/index.ts';
 import { Blocked } from '../../process/runtime/index.ts';
@@ -125,9 +125,9 @@ class Replay {
 
   /** Counts a request refused before the limits under its route's bucket. It consumes nothing. */
   #refuse(request: LoggedRequest, refusedBy: 'blocked' | 'restriction'): ReplayOutcome | null {
-    const limitRequest = limitRequestFor(this.#options.limits, request);
-    if (limitRequest === null) this.#findings.ambiguous++;
-    return limitRequest === null ? null : { bucket: limitRequest.bucket?.name ?? null, refusedBy };
+    const consumption = consumptionOf(this.#options.limits, request);
+    if (consumption === null) this.#findings.ambiguous++;
+    return consumption === null ? null : { bucket: consumption.bucket?.name ?? null, refusedBy };
   }
 
   #decideByLimits(atMs: number, request: LoggedRequest, engine: LimitEngine): ReplayOutcome | null {
@@ -136,17 +136,17 @@ class Replay {
       this.#findings.ambiguous++;
       return null;
     }
-    const { limitRequest, decision } = verdict;
+    const { consumption, decision } = verdict;
     if (decision.place !== null) this.#places.set(unitKey(request), decision.place);
     if (decision.admitted) this.#restrictions.admitted(request);
-    else this.#restrictions.refusedByLimits(request, engine, limitRequest, decision);
-    const units = decision.admitted ? returnableUnitsOf(limitRequest, decision) : [];
-    const most = limitRequest.price?.most ?? 0;
-    if (units.length > 0) this.#keepUnits(request, { engine, units, bucket: limitRequest.bucket, most });
+    else this.#restrictions.refusedByLimits(request, engine, consumption, decision);
+    const units = decision.admitted ? returnableUnitsOf(consumption, decision) : [];
+    const most = consumption.price?.most ?? 0;
+    if (units.length > 0) this.#keepUnits(request, { engine, units, bucket: consumption.bucket, most });
     const { patienceMs } = this.#options.limits;
     if (!decision.admitted && !decision.atOnce && patienceMs !== null && decision.retryAfterMs <= patienceMs)
       this.#patient++;
-    const bucket = limitRequest.bucket?.name ?? null;
+    const bucket = consumption.bucket?.name ?? null;
     return { bucket, refusedBy: refusingLimit(decision) };
   }
 

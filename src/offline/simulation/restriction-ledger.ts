@@ -1,4 +1,4 @@
-import type { LimitRequest, LimitsModel } from '../../config/index.ts';
+import type { Consumption, LimitsModel } from '../../config/index.ts';
 import { RecentMap } from '../../core/index.ts';
 import type { Decision } from '../../limits/index.ts';
 import type { LimitEngine } from './limit-engine.ts';
@@ -77,12 +77,12 @@ export class RestrictionLedger {
   refusedByLimits(
     request: LoggedRequest,
     engine: LimitEngine,
-    limitRequest: LimitRequest,
+    consumption: Consumption,
     decision: Decision,
   ): void {
     if (!this.#hasRules) return;
-    engine.restricting.refused(request, limitRequest, decision);
-    const counts = isInvalidRefusal(request, limitRequest, decision);
+    engine.restricting.refused(request, consumption, decision);
+    const counts = isInvalidRefusal(request, consumption, decision);
     const isLater = request.part === 'whole' && isAwaited(request);
     if (counts && !isLater) engine.restricting.offended(request, 'invalid_requests');
     if (isAwaited(request)) this.#keep(request, counts && isLater ? 'counts' : 'harmless');

@@ -1,7 +1,7 @@
 import {
   type AddressLimits,
+  type Consumption,
   isInvalid,
-  type LimitRequest,
   type LimitsModel,
   restrictedKey,
 } from '../../config/index.ts';
@@ -54,9 +54,9 @@ export class RestrictionReplay {
   }
 
   /** Records a refusal by limits: its caller may have ignored an earlier one. */
-  refused(request: LoggedRequest, limitRequest: LimitRequest, decision: Decision): void {
+  refused(request: LoggedRequest, consumption: Consumption, decision: Decision): void {
     if (this.#isSpared(request)) return;
-    noteRefusal(this.#restricting.ignoredRefusals, limitRequest, decision, {
+    noteRefusal(this.#restricting.ignoredRefusals, consumption, decision, {
       address: restrictedKey(request.client, this.#limits),
       principal: principalOf(request),
       isPreflight: isPreflight(request),
@@ -87,7 +87,7 @@ export class RestrictionReplay {
 /** Returns whether a refusal by limits is an invalid request: only if no other caller could have caused it. */
 export function isInvalidRefusal(
   request: LoggedRequest,
-  { bucket }: LimitRequest,
+  { bucket }: Consumption,
   { role, atOnce }: Decision,
 ): boolean {
   const isShared = atOnce || (role !== null && isSharedRole(role));

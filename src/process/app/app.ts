@@ -11,20 +11,24 @@ import type { Logger } from '../../observe/index.ts';
 import type { KeptState } from '../runtime/index.ts';
 import type { ReportExtent, WorkerReport, WorkerReports } from './worker-reports.ts';
 
-/** What a gateway needs in addition to its configuration. */
-export interface AppOptions {
+/** What a gateway needs in addition to its configuration, whatever its threads. */
+export interface StartOptions {
   readonly system: System;
   readonly log: Logger;
-  /** What this thread shares with others. Default: the process has no others. */
-  readonly part?: ProcessPart;
-  /** Serve the clients instead of this gateway. Default: it listens itself. */
-  readonly workers?: Workers;
   /** Runs after everything is loaded, before the first client can connect. Default: nothing. */
   readonly beforeServing?: (() => void) | undefined;
-  /** What it keeps across a restart; `null` for a worker. Default: as configured. */
-  readonly state?: KeptState | null;
   /** The source of the configuration, to follow changes of its files. Without it, the configuration never changes. */
   readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs' | 'load'>;
+}
+
+/** What one thread of a gateway needs as well. */
+export interface AppOptions extends StartOptions {
+  /** What this thread shares with others. */
+  readonly part: ProcessPart;
+  /** What it keeps across a restart (`openStateOf`); `null` for nothing, and for a worker. */
+  readonly state: KeptState | null;
+  /** Serve the clients instead of this gateway. Default: it listens itself. */
+  readonly workers?: Workers;
 }
 
 /** Serves the clients of a gateway: its own listeners, or the workers of its process. */

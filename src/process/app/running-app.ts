@@ -58,7 +58,7 @@ import {
   SharedIssuers,
 } from '../runtime/index.ts';
 import { adminView, type ShownParts } from './admin-view.ts';
-import type { App, AppOptions, PlaneApp, Service, Workers } from './app.ts';
+import type { App, AppOptions, PlaneApp, Service, StartOptions, Workers } from './app.ts';
 import { readGauges } from './gauges.ts';
 import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-reports.ts';
 
@@ -69,11 +69,9 @@ const MAX_PROOFS = 250_000;
 /** A gateway without workers does not fail. */
 const NEVER = new Promise<string>(() => {});
 
-/** The parts that take time to open, or are loaded only if used, `null` if not configured; and what depends on them. */
+/** The parts that take time to open, or are loaded only if used; `null` if not configured. */
 interface OpenedParts {
-  readonly part: ProcessPart;
   readonly spans: SpanExport | null;
-  readonly state: KeptState | null;
   readonly newSharedStore: NewSharedStore | null;
 }
 
@@ -124,8 +122,8 @@ class RunningApp implements PlaneApp {
 
   constructor(
     snapshot: Snapshot,
-    { system, log, source, workers }: AppOptions,
-    { part, spans, state, newSharedStore }: OpenedParts,
+    { system, log, source, workers, part, state }: AppOptions,
+    { spans, newSharedStore }: OpenedParts,
   ) {
     const { clock } = system;
     const { listen, workers: fixedWorkers } = snapshot;
@@ -504,6 +502,13 @@ function worstFirst(diagnostics: readonly Diagnostic[]): Diagnostic[] {
   return [...diagnostics.filter(isError), ...diagnostics.filter(diagnostic => !isError(diagnostic))];
 }
 
+/** Starts a gateway of one thread, which shares nothing. Rejects as `startApp` does. */
+export async function startAlone(snapshot: Snapshot, options: StartOptions): Promise<App> {
+  const state = await openStateOf(snapshot, options);
+  const part = alone(options.system, state?.counters?.hashRoot);
+  return startApp(snapshot, { ...options, part, state });
+}
+
 /** Assembles a gateway and starts its listeners. Rejects, leaving nothing open, when an address cannot be bound. */
 export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
   const app = await openApp(snapshot, options);
@@ -524,11 +529,11 @@ export async function openPlane(snapshot: Snapshot, options: AppOptions): Promis
 }
 
 /** Plays requests to the code of this thread, if the configuration says so. A warm-up that fails changes nothing. */
-async function warmUpFor(snapshot: Snapshot, { system, log }: AppOptions): Promise<void> {
+async function warmUpFor(snapshot: Snapshot, { system, log }: StartOptions): Promise<void> {
   const { warmUpMs } = snapshot;
   if (warmUpMs === null) return;
   const { playWarmUp } = await import('./warm-up/index.ts');
-  const start = (played: Snapshot, log: Logger) => startApp(played, { system, log });
+  const start = (played: Snapshot, log: Logger) => startAlone(played, { system, log });
   try {
     const played = await playWarmUp({ ...snapshot, warmUpMs }, system, start);
     log.debug({ type: 'warm-up', ...played }, 'warmed up');
@@ -542,9 +547,7 @@ async function openApp(snapshot: Snapshot, options: AppOptions): Promise<Running
   const spans =
     receiver && (await openSpanExport(receiver, readVersion(), options.log, options.system.clock));
   const newSharedStore = await loadSharedStore(snapshot.store);
-  const { state = await openStateOf(snapshot, options) } = options;
-  const { part = alone(options.system, state?.counters?.hashRoot) } = options;
-  const app = new RunningApp(snapshot, options, { part, spans, state, newSharedStore });
+  const app = new RunningApp(snapshot, options, { spans, newSharedStore });
   await app.countOn();
   return app;
 }
@@ -552,7 +555,7 @@ async function openApp(snapshot: Snapshot, options: AppOptions): Promise<Running
 /** Opens what is kept across a restart; `null` if nothing is. */
 export async function openStateOf(
   { state }: Snapshot,
-  { system, log }: Pick<AppOptions, 'system' | 'log'>,
+  { system, log }: Pick<StartOptions, 'system' | 'log'>,
 ): Promise<KeptState | null> {
   return state === null ? null : openState(state, system, log);
 }

@@ -1,4 +1,4 @@
-import type { LimitRequest, LimitsModel, Listed } from '../../config/index.ts';
+import type { Consumption, LimitsModel, Listed } from '../../config/index.ts';
 import type { Clock, Owner, RandomBytes, TableMemory } from '../../core/index.ts';
 import { NO_OWNERS, RecentMap } from '../../core/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
@@ -105,7 +105,7 @@ export interface RefusedSender {
  */
 export function noteRefusal(
   ignoredRefusals: IgnoredRefusals,
-  { set, main, cost }: LimitRequest,
+  { set, main, cost }: Consumption,
   { by, atOnce, sharedKey, otherParts, retryAfterMs }: limits.Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {

@@ -1,14 +1,14 @@
 import type { CapsModel } from '../../config/index.ts';
 import { MainPart, randomName, SharedMemory } from '../../core/index.ts';
 import { SharedPermits } from '../../limits/index.ts';
-import { type App, type AppOptions, openStateOf, startApp } from '../app/index.ts';
+import { type App, openStateOf, type StartOptions, startApp } from '../app/index.ts';
 import { ControlPlane } from './control-plane.ts';
 import type { PlaneHost } from './hosts.ts';
 import { lateLog } from './late-log.ts';
 import { SharedRates } from './shared-rates.ts';
 
 export async function startWithWorkers(
-  options: AppOptions & Required<Pick<AppOptions, 'source'>>,
+  options: StartOptions & Required<Pick<StartOptions, 'source'>>,
   host: PlaneHost,
 ): Promise<App> {
   const { system, log } = options;

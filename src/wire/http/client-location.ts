@@ -98,14 +98,14 @@ function isOfService(named: Authority | null, { host, client, endpoint, endpoint
   if (named === null) return false;
   const sent = readAuthority(host);
   const others = [client.host, ...(endpoint === null ? [] : [endpoint])].map(text => readAuthority(text));
-  if ([sent, ...others].some(other => isSame(named, other))) return true;
+  if ([sent, ...others].some(other => isSameAuthority(named, other))) return true;
   return endpoints.some(({ host, port }) => {
     const isPort = named.port === null ? port === 80 || port === 443 : port === named.port;
     return isPort && (named.name === host.toLowerCase() || named.name === sent?.name);
   });
 }
 
-function isSame(one: Authority, other: Authority | null): boolean {
+function isSameAuthority(one: Authority, other: Authority | null): boolean {
   return other !== null && one.name === other.name && one.port === other.port;
 }
 

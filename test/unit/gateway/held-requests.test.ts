@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { LimitRequest } from '../../../src/config/index.ts';
+import type { Consumption } from '../../../src/config/index.ts';
 import { ownPermits, type Permits, ProcessPermits, systemClock } from '../../../src/core/index.ts';
 import { HeldRequests, type Hold } from '../../../src/gateway/held-requests.ts';
 import type { Decision, LimitSet, MemoryStore } from '../../../src/limits/index.ts';
@@ -9,7 +9,7 @@ const clock = { ...systemClock, epochMs: () => Date.now(), monotonicMs: () => pe
 const PATIENCE_MS = 50;
 const GLOBAL = limits({ global: limit('2/1s', { role: 'global', bucket: '' }) });
 
-function claimOf(set: LimitSet, caller = 'alice'): LimitRequest {
+function consumptionOf(set: LimitSet, caller = 'alice'): Consumption {
   return {
     set,
     caller,
@@ -57,18 +57,18 @@ class Door {
     return this.#asked - this.log.length - this.ended.filter(how => how === 'abandoned').length;
   }
 
-  ask(name: string, limitRequest = claimOf(GLOBAL), patienceMs = PATIENCE_MS): Hold<void> | null {
+  ask(name: string, consumption = consumptionOf(GLOBAL), patienceMs = PATIENCE_MS): Hold<void> | null {
     this.#asked++;
     const decide = () => {
-      const decision = this.store.decide(limitRequest.set, limitRequest.caller, limitRequest.main);
+      const decision = this.store.decide(consumption.set, consumption.caller, consumption.main);
       this.meanwhile();
       return this.later ? Promise.resolve({ ...decision }) : decision;
     };
     const conclude = ({ admitted }: Decision) => void this.log.push(`${name} ${admitted ? 'in' : 'out'}`);
-    const holding = { limitRequest, patienceMs, decide };
+    const holding = { consumption, patienceMs, decide };
     const behind = this.held.behindOthers(holding, conclude);
     if (behind !== null) return behind;
-    const decision = this.store.decide(limitRequest.set, limitRequest.caller, limitRequest.main);
+    const decision = this.store.decide(consumption.set, consumption.caller, consumption.main);
     const hold = this.held.afterRefusal(holding, decision, conclude);
     if (hold === null) conclude(decision);
     return hold;
@@ -102,13 +102,13 @@ describe.each([
   test('those that are held are served in order, also before one that comes when there is room again', async () => {
     const door = new Door();
     door.later = later;
-    const limitRequest = claimOf(limits({ caller: limit('3/1s') }));
-    for (const name of ['a', 'b', 'c']) door.ask(name, limitRequest);
+    const consumption = consumptionOf(limits({ caller: limit('3/1s') }));
+    for (const name of ['a', 'b', 'c']) door.ask(name, consumption);
     await pass(960);
-    for (const name of ['d', 'e']) door.ask(name, limitRequest);
+    for (const name of ['d', 'e']) door.ask(name, consumption);
     // The window opens a little earlier than announced.
     await pass(30);
-    door.ask('f', limitRequest);
+    door.ask('f', consumption);
     await pass(20);
     expect(door.log.slice(3)).toEqual(['d in', 'e in', 'f in']);
   });
@@ -131,9 +131,9 @@ describe.each([
 test('what its patience does not cover is refused: others took the room', async () => {
   const door = new Door();
   const shared = limits({ resource: limit('1/1s', { role: 'resource' }) });
-  door.ask('a', claimOf(shared));
+  door.ask('a', consumptionOf(shared));
   await pass(970);
-  door.ask('b', claimOf(shared, 'bob'));
+  door.ask('b', consumptionOf(shared, 'bob'));
   // Another gateway, say, has drawn on it.
   await pass(25);
   door.store.decide(shared, 'carol', '');
@@ -145,8 +145,8 @@ test('what its patience does not cover is refused: others took the room', async 
 test('one whose other limit refuses then waits for that one, and blocks nobody', async () => {
   const door = new Door();
   const global = limit('2/1s', { role: 'global', bucket: '' });
-  const both = claimOf(limits({ global, caller: limit('1/1s') }));
-  const plain = claimOf(limits({ global }));
+  const both = consumptionOf(limits({ global, caller: limit('1/1s') }));
+  const plain = consumptionOf(limits({ global }));
   door.ask('a', plain);
   await pass(25);
   door.ask('b', both);
@@ -165,8 +165,8 @@ test('a client that goes away while the store decides joins no other line, and t
   const door = new Door();
   door.later = true;
   const global = limit('2/1s', { role: 'global', bucket: '' });
-  const both = claimOf(limits({ global, caller: limit('1/1s') }));
-  const plain = claimOf(limits({ global }));
+  const both = consumptionOf(limits({ global, caller: limit('1/1s') }));
+  const plain = consumptionOf(limits({ global }));
   door.ask('a', plain);
   await pass(25);
   door.ask('b', both);
@@ -212,7 +212,7 @@ test('threads hold no more together than the quota could admit, and each serves 
 
 test('one caller has at most 100 held, all together 1,000', async () => {
   const door = new Door();
-  const wide = claimOf(limits({ caller: limit('200/1s') }));
+  const wide = consumptionOf(limits({ caller: limit('200/1s') }));
   for (let i = 0; i < 200; i++) door.ask('a', wide);
   await pass(970);
   for (let i = 0; i < 150; i++) door.ask('b', wide);
@@ -223,10 +223,10 @@ test('one caller has at most 100 held, all together 1,000', async () => {
   expect(door.waiting).toBe(100);
   await pass(1_000);
   for (let i = 0; i < 2_000; i++) {
-    door.ask('c', claimOf(GLOBAL, `c${i >> 1}`));
+    door.ask('c', consumptionOf(GLOBAL, `c${i >> 1}`));
   }
   await pass(970);
-  for (let i = 0; i < 2_000; i++) door.ask('d', claimOf(GLOBAL, `c${i >> 1}`));
+  for (let i = 0; i < 2_000; i++) door.ask('d', consumptionOf(GLOBAL, `c${i >> 1}`));
   expect(door.waiting).toBe(1_000);
   await pass(100);
   expect(door.waiting).toBe(0);
@@ -236,7 +236,7 @@ test('a conclusion that fails fails its request alone', async () => {
   const held = new HeldRequests(clock, () => {}, ownPermits);
   const store = newStore(clock as never);
   const holding = {
-    limitRequest: claimOf(GLOBAL),
+    consumption: consumptionOf(GLOBAL),
     patienceMs: PATIENCE_MS,
     decide: () => store.decide(GLOBAL, 'alice', ''),
   };

@@ -1,6 +1,6 @@
 import { formatDiagnostic, loadConfig } from '../../../src/config/index.ts';
 import { makeLogger } from '../../../src/observe/index.ts';
-import { type App, startApp } from '../../../src/process/app/index.ts';
+import { type App, startAlone } from '../../../src/process/app/index.ts';
 // A gateway loads it where it is used, and to read code takes real time.
 import '../../../src/process/runtime/shared-store.ts';
 import { startWithWorkers } from '../../../src/process/workers/index.ts';
@@ -111,7 +111,7 @@ export class WorldGateway implements Inhabitant {
     const log = makeLogger(loaded.snapshot.log.level, { write });
     const options = { system, log, source: { path: CONFIG, env: {}, loaded } };
     const app = await (loaded.snapshot.workers.count === 1
-      ? startApp(loaded.snapshot, options)
+      ? startAlone(loaded.snapshot, options)
       : startWithWorkers(options, inThreadHost(system, log)));
     if (process.isAlive) this.#app = app;
   }

@@ -40,7 +40,7 @@ export function planOf(set: LimitSet): Plan {
   const onlyShared = (limits: LimitsByRole) =>
     limitsIn({ ...limits, global: null, caller: null }).map(limit => ({
       ...NO_LIMITS,
-      [limit.role]: alone(limit),
+      [limit.role]: withoutFurtherWindows(limit),
     }));
   const inShadow = shadow === null ? [] : onlyShared(shadow).map(each => ({ ...NO_LIMITS, shadow: each }));
   const told = new Set(toldOf(set).map(({ identity }) => identity));
@@ -52,7 +52,7 @@ export function planOf(set: LimitSet): Plan {
 }
 
 /** A limit without its further windows. */
-function alone(limit: Limit): Limit {
+function withoutFurtherWindows(limit: Limit): Limit {
   return limit.more.length === 0 ? limit : { ...limit, more: [] };
 }
 

@@ -1,4 +1,4 @@
-import type { LimitedRequest, LimitsModel } from '../../../config/index.ts';
+import type { CountedRequest, LimitsModel } from '../../../config/index.ts';
 import type { ClaimedValues, DecisionOutcome, RestrictedBy, UncheckedLine } from '../../../core/index.ts';
 import { CALL_PROTOCOLS, equivalentStatusOf, isAccessValue, RpcCode } from '../../../core/index.ts';
 import { GRPC_METHOD } from '../../../gateway/routing/index.ts';
@@ -12,7 +12,7 @@ type LoggedOutcome = DecisionOutcome | 'restricted' | 'blocked' | 'undecided';
  * configured ('' if no configured name matches), its path has a pseudonym for each segment that the client chose, and its caller
  * and groups are pseudonyms, or the key of an address.
  */
-export interface LoggedRequest extends LimitedRequest {
+export interface LoggedRequest extends CountedRequest {
   readonly kind: 'decide';
   /**
    * The part that the line covers: a complete request, the beginning of one that is still running, or the end of one that began

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type LimitedRequest, readPart } from '../../../../src/config/index.ts';
+import { type CountedRequest, readPart } from '../../../../src/config/index.ts';
 import { LimitEngine } from '../../../../src/offline/simulation/index.ts';
 import { tempText } from '../../../support/temp.ts';
 import { windowIn } from '../../limits/stores.ts';
@@ -12,7 +12,7 @@ async function engineOf(text: string): Promise<LimitEngine> {
   return new LimitEngine(result.limits, START);
 }
 
-const read = (channel: string, change: Partial<LimitedRequest> = {}): LimitedRequest => ({
+const read = (channel: string, change: Partial<CountedRequest> = {}): CountedRequest => ({
   method: 'GET',
   host: '',
   path: `/v1/channels/${channel}/messages`,
@@ -52,9 +52,9 @@ test('each main value has its own quota, and one resource limit for all callers'
 
 test('a request draws on those limits alone that its route lets it draw on', async () => {
   const engine = await engineOf(LIMITS);
-  const setOf = (consumes: LimitedRequest['consumes']) => {
-    const limitRequest = engine.decide(START, read('1', { consumes }))?.limitRequest;
-    return [limitRequest?.bucket?.name, limitRequest?.set.global?.units, limitRequest?.set.caller?.units];
+  const setOf = (consumes: CountedRequest['consumes']) => {
+    const consumption = engine.decide(START, read('1', { consumes }))?.consumption;
+    return [consumption?.bucket?.name, consumption?.set.global?.units, consumption?.set.caller?.units];
   };
   expect(setOf('all')).toEqual(['messages', 6, 2]);
   expect(setOf('bucket')).toEqual(['messages', undefined, 2]);
@@ -69,14 +69,14 @@ test('a request takes what its line costs of its bucket, and one of the global l
   const draw = () => engine.decide(START, read('1'));
   expect(draw()?.decision).toMatchObject({ admitted: true, remaining: 4 });
   expect(draw()?.decision).toMatchObject({ admitted: false, role: 'resource', remaining: 0 });
-  expect(draw()?.limitRequest.cost).toBe(3);
+  expect(draw()?.consumption.cost).toBe(3);
 });
 
 test('a unit that is returned can be drawn again', async () => {
   const engine = await engineOf(LIMITS);
   const draw = (caller: string) => engine.decide(START, read('1', { caller }));
   const first = draw('alice');
-  const limit = first?.limitRequest.set.resource;
+  const limit = first?.consumption.set.resource;
   const window = first == null ? 0 : windowIn(first.decision, 'resource');
   draw('bob');
   draw('carol');

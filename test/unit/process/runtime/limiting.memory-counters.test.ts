@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type LimitsModel, limitRequestFor, loadConfig } from '../../../../src/config/index.ts';
+import { consumptionOf, type LimitsModel, loadConfig } from '../../../../src/config/index.ts';
 import type { Decision, MemoryStore } from '../../../../src/limits/index.ts';
 import { followLimits, memoryCounters } from '../../../../src/process/runtime/index.ts';
 import { addressKey } from '../../../../src/wire/http/index.ts';
@@ -53,7 +53,7 @@ function newCounters(): MemoryStore {
 
 function ask(counters: MemoryStore, caller: string, path: string): Decision {
   const callerClass = caller.startsWith('user:') ? 'user' : 'address';
-  const limitRequest = limitRequestFor(model, {
+  const consumption = consumptionOf(model, {
     method: 'GET',
     host: '',
     path,
@@ -62,8 +62,8 @@ function ask(counters: MemoryStore, caller: string, path: string): Decision {
     claimed: null,
     consumes: 'all',
   });
-  if (limitRequest === null) throw new Error('there is no claim');
-  return { ...counters.decide(limitRequest.set, limitRequest.caller, limitRequest.main) };
+  if (consumption === null) throw new Error('it consumes nothing');
+  return { ...counters.decide(consumption.set, consumption.caller, consumption.main) };
 }
 
 /** What strangers ask for: everything that the attacker did not, and the bucket that it floods, too. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { type LimitRequest, limitRequestFor, type Snapshot } from '../../../../src/config/index.ts';
+import { type Consumption, consumptionOf, type Snapshot } from '../../../../src/config/index.ts';
 import { type ProcessPart, SharedMemory } from '../../../../src/core/index.ts';
 import {
   type Decision,
@@ -245,7 +245,7 @@ class History {
 
   #refused(
     at: number,
-    asked: LimitRequest,
+    asked: Consumption,
     decision: Decision,
     sender: { address: string; principal: string | null },
   ): void {
@@ -260,11 +260,11 @@ class History {
     this.model.offend({ kind, key: caller, webhook: '', reason: 'ignored_refusals' }, rule, this.#nowMs);
   }
 
-  #asked(caller: string): LimitRequest {
+  #asked(caller: string): Consumption {
     const path = this.#random.chance(0.7) ? `/things/${this.#random.below(2)}` : '/';
     const callerClass = caller.startsWith('user:') ? 'user' : 'address';
     const request = { method: 'GET', host: '', path, callerClass, caller, claimed: null } as const;
-    const asked = limitRequestFor(this.#snapshot.limits, { ...request, consumes: 'all' });
+    const asked = consumptionOf(this.#snapshot.limits, { ...request, consumes: 'all' });
     if (asked === null) throw new Error('no path of these has a claim');
     return asked;
   }
