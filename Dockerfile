@@ -36,7 +36,7 @@ LABEL org.opencontainers.image.title="Weir" \
 # The base without a shell has node here, where no PATH leads.
 ENV PATH=/nodejs/bin:/usr/local/bin:/usr/bin:/bin NODE_ENV=production
 # Half of what Node.js lets young objects take: up to 80 MiB less under load, for little processor time (docs/memory.md). And a helper
-# thread for each processor but one, in place of four, which would take processors from clients during a reload.
+# thread of V8 for each processor but one: on two processors, Node's four take them from clients during a reload.
 ENV NODE_OPTIONS="--max-semi-space-size=16 --v8-pool-size=0"
 # libc gives memory back from 128 KiB on: by default it raises that to 64 MiB as it meets large pieces, and each thread keeps its own.
 ENV MALLOC_TRIM_THRESHOLD_=131072

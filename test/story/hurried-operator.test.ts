@@ -89,7 +89,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       'forgets the end of a quote',
       CLIENT_ID,
       'client_id: "gateway',
-      [new RegExp(`^gateway.yaml:${at(CLIENT_ID)}:\\d+: this is not valid YAML: Missing closing "quote$`)],
+      [new RegExp(`^gateway.yaml:${at(CLIENT_ID)}:\\d+: a quote is not closed$`)],
     ],
     [
       'indents by a tab',

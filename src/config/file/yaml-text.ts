@@ -7,6 +7,7 @@ import {
   LineCounter,
   type ParsedNode,
   parseDocument,
+  visit,
   type YAMLError,
   type YAMLMap,
 } from 'yaml';
@@ -64,25 +65,41 @@ function yamlErrors(
   );
   // Only the first is told: most others follow from it.
   const [first] = broken.toSorted((a, b) => a.pos[0] - b.pos[0]);
-  return first === undefined ? doubledKeys(document, placeOf, secrets) : [explained(first, text, placeOf)];
+  return first === undefined
+    ? doubledKeys(document, placeOf, secrets)
+    : [explained(document, first, text, placeOf)];
 }
 
 /** What the parser says, without what it quotes of the file: that may be a secret. */
 function explained(
+  document: Document.Parsed,
   { code, message, pos }: YAMLError,
   text: string,
   placeOf: (offset: number) => Position,
 ): PlacedError {
-  const [, quote] = (pos[0] >= text.length && /^Missing closing (["'])/.exec(message)) || [];
-  // A quote without an end goes on to the end of the file: the last one opens it.
-  const at = placeOf(quote === undefined ? pos[0] : text.lastIndexOf(quote));
+  const isOpen = /^Missing closing ["']/.test(message);
+  // A quote without an end goes on to the end of the file: the last text in quotes is the one that it opens.
+  const at = placeOf(isOpen && pos[0] >= text.length ? lastQuoteIn(document, pos[0]) : pos[0]);
+  if (isOpen) return { ...at, message: 'a quote is not closed' };
   const line = text.split('\n')[at.line - 1] ?? '';
   const blank = falseBlankIn(line);
-  if (blank !== null) return { line: at.line, column: blank.index + 1, message: blank.message };
+  if (blank !== null && /^MULTILINE_IMPLICIT_KEY|Implicit map keys/.test(`${code} ${message}`))
+    return { line: at.line, column: blank.index + 1, message: blank.message };
   if (/^ *\t/.test(line))
     return { line: at.line, column: line.indexOf('\t') + 1, message: 'a tab indents this line: use spaces' };
   const said = message.replace(/(?<=\S):.*$|\s*\\.*$/s, '');
   return { ...at, message: IN_OUR_WORDS[code] ?? `this is not valid YAML: ${said}` };
+}
+
+/** Where the last text in quotes begins; `end` if there is none. */
+function lastQuoteIn(document: Document.Parsed, end: number): number {
+  let found = end;
+  visit(document, {
+    Scalar(_, { type, range }) {
+      if (type?.startsWith('QUOTE') && range) found = range[0];
+    },
+  });
+  return found;
 }
 
 /** In place of messages that mean something to programmers only, or that repeat a part of the file. */

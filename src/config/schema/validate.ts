@@ -163,7 +163,7 @@ function addUnknownKeys(
   for (const { path, keys } of unknown) {
     const known = keysAt(schema, path);
     for (const key of keys) {
-      const other = otherWord(key, path);
+      const other = otherWord(key, path, known);
       const { word, why } =
         other === undefined ? guess(key, known, places) : { word: null, why: `: ${other}` };
       if (word !== null) meant.add(formatPath([...path, word]));

@@ -1,4 +1,4 @@
-/** Is told what operators should know, once for all threads. It has a line in the log, and no metric counts it. */
+/** Is told what operators should know: once for all threads, and of proxies that are not listed once for each. It has a line in the log, and no metric counts it. */
 export interface WarningListener {
   /**
    * Must be called rarely: no more than about once a minute for each thing that it is about.

@@ -35,6 +35,8 @@ describe('broken YAML is reported once, in the line or the one before, as the pa
     ['a quote without an end', 'a: "x"\nb: "y\nc: 1\nd: 1\n', 2],
     ['a single quote without an end', "a: 1\nb: 'x\nc: 1\n", 2],
     ['a quote that another one ends', 'a: "x\nb: "y"\nc: "z"\nd: 1\n', 1],
+    ['a quote without an end, before a comment with one', "a: 1\nb: 'x\n# it's\n", 2],
+    ['a blank of its own in a quoted text', '- 1\n- a: "x\u200b": y\n', 2],
     ['a single quote in single quotes', "a: 'it's'\n", 1],
     ['text behind a quote', 'a: "x" y\n', 1],
     ['an escape that is none', 'a: "\\d"\n', 1],
@@ -55,7 +57,9 @@ describe('broken YAML is reported once, in the line or the one before, as the pa
   ])('%s', (_, text, line) => {
     const [error = '', ...others] = errorsIn(text);
     expect(others).toEqual([]);
-    expect(error).toMatch(/^\d+:\d+: this is not valid YAML: [A-Z][\w ,:{}[\]"'@-]+$/);
+    expect(error).toMatch(
+      /^\d+:\d+: (a quote is not closed|this is not valid YAML: [A-Z][\w ,:{}[\]"'@-]+)$/,
+    );
     expect([line - 1, line]).toContain(Number.parseInt(error, 10));
   });
 });

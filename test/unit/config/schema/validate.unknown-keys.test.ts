@@ -98,6 +98,7 @@ describe('an unknown key', () => {
     ['servers: [a]', 'upstreams.api: unknown key "servers": list the addresses under "urls": ["http://'],
     ['weight: 2', 'upstreams.api: unknown key "weight": it belongs in an entry of "upstreams.NAME.urls"'],
     ['port: 1', 'upstreams.api: unknown key "port": host and port are one value'],
+    ['prefix: /a', 'upstreams.api: unknown key "prefix"'],
     ['retries: 3', 'unknown key "retries": leave it out: docs/upstreams.md#when-an-endpoint-fails says'],
   ])('of an upstream: %s', async (key, message) => {
     expect(await diagnosticsIn(NEEDED.replace('url:', `${key}, url:`))).toEqual([
@@ -112,14 +113,14 @@ describe('an unknown key', () => {
     ]);
   });
 
-  it('of a bucket', async () => {
+  it('of a bucket, and of limits.yaml itself', async () => {
     const files = {
       'gateway.yaml': `${NEEDED}limits: limits.yaml\n`,
-      'limits.yaml': 'buckets: { a: { user: 1/1s, burst: 5 } }\nroutes: { /v1: a }\n',
+      'limits.yaml': 'buckets: { a: { user: 1/1s, burst: 5 } }\nroutes: { /v1: a }\nrate_limits: {}\n',
     };
-    expect(diagnosticsOf(await loadFiles(files))).toContainEqual(
-      expect.stringContaining('unknown key "burst": write "algorithm: smooth"'),
-    );
+    const told = diagnosticsOf(await loadFiles(files));
+    expect(told).toContainEqual(expect.stringContaining('unknown key "burst": write "algorithm: smooth"'));
+    expect(told).toContainEqual(expect.stringContaining('unknown key "rate_limits": write "buckets"'));
   });
 
   it.each(['invalid_requests', 'webhook_not_found', 'ignored_refusals'])(
