@@ -155,7 +155,7 @@ export const ACCESS_FIELDS = {
   ),
   offenceAt: atSomeEnds(
     WHOLE,
-    'when the request counted towards a [restriction](limits.md#restrictions), as in `decidedAt`',
+    'when the request counted towards a [restriction](limits.md#restrictions), by the clock by which limits count',
   ),
   returnedAt: atSomeEnds(
     WHOLE,
