@@ -98,12 +98,16 @@ describe('an unknown key', () => {
     ['servers: [a]', 'upstreams.api: unknown key "servers": list the addresses under "urls": ["http://'],
     ['weight: 2', 'upstreams.api: unknown key "weight": it belongs in an entry of "upstreams.NAME.urls"'],
     ['port: 1', 'upstreams.api: unknown key "port": host and port are one value'],
-    ['prefix: /a', 'upstreams.api: unknown key "prefix"'],
     ['retries: 3', 'unknown key "retries": leave it out: docs/upstreams.md#when-an-endpoint-fails says'],
   ])('of an upstream: %s', async (key, message) => {
     expect(await diagnosticsIn(NEEDED.replace('url:', `${key}, url:`))).toEqual([
       expect.stringContaining(message),
     ]);
+  });
+
+  it('is told without advice where the word means nothing', async () => {
+    const told = await diagnosticsIn(NEEDED.replace('url:', 'prefix: /a, url:'));
+    expect(told).toEqual([expect.stringMatching(/upstreams\.api: unknown key "prefix"$/)]);
   });
 
   it('of the TLS of an upstream', async () => {
