@@ -104,6 +104,20 @@ describe('a request line', () => {
     expect(firstVerdictOf(text), 'byte by byte').toBe('malformed');
   });
 
+  test('that is no request says what it is', () => {
+    const faults: readonly [line: string, fault: string][] = [
+      [
+        'PROXY TCP4 192.0.2.7 198.51.100.1 56324 443',
+        'a PROXY header on a listener without "proxy_protocol"',
+      ],
+      ['PROXY UNKNOWN', 'a malformed version'],
+      ['TRACE TCP4 a', 'a malformed version'],
+      ['GET  / HTTP/1.1', 'a request line without a target'],
+    ];
+    for (const [line, fault] of faults)
+      expect(faultOf(() => read(`${line}\r\n\r\n`))).toMatchObject({ message: fault });
+  });
+
   test.each([
     'GET / HTTP/2.0',
     'GET / HTTP/2.1',
