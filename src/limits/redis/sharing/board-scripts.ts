@@ -35,11 +35,11 @@ for i = 3, #ARGV, 3 do
   local name, value, duration = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   local ends = now + duration
   local oldEnds = tonumber(redis.call('ZSCORE', KEYS[3], name) or '0')
-  local oldValue = -1
-  if oldEnds > now then oldValue = tonumber(redis.call('ZSCORE', KEYS[2], name) or '-1') end
+  local score = oldEnds > now and redis.call('ZSCORE', KEYS[2], name)
+  local oldValue = score and tonumber(score)
   if duration == 0 then
-    if oldValue <= value then drop(name) end
-  elseif value > oldValue or (value == oldValue and ends > oldEnds) then
+    if not oldValue or oldValue <= value then drop(name) end
+  elseif not oldValue or value > oldValue or (value == oldValue and ends > oldEnds) then
     posted = posted + 1
     redis.call('ZADD', KEYS[2], whole(value), name)
     redis.call('ZADD', KEYS[3], whole(ends), name)

@@ -85,10 +85,9 @@ export class RedisAllowances implements AllowanceStore {
     const { keys, keysPerCaller, clock } = this.#dependencies;
     const [first] = limits;
     const isShared = first !== undefined && isSharedRole(first.role);
-    const most = main === '' || isShared ? 0 : keysPerCaller();
     const names = isShared ? [keys.shared(first, main)] : this.#ownKeys(limits, caller, main);
     const text = textOf(limits, clock.epochMs());
-    const reply = await this.#run(DECIDE, names, [text, MODE.read, STEP.whole, most, 1]);
+    const reply = await this.#run(DECIDE, names, [text, MODE.read, STEP.whole, keysPerCaller(), 1]);
     return readReply(reply, limits);
   }
 

@@ -26,7 +26,7 @@ import { Leases } from './leases.ts';
 import type { LeaseAsked, Question, ScriptResponse, Step } from './plan.ts';
 import { byPeriod, has, planOf, readScriptResponse, textOf } from './plan.ts';
 import { RedisAllowances } from './redis-allowances.ts';
-import { MODE, REPLY, STEP } from './script-words.ts';
+import { MODE, NONE, REPLY, STEP } from './script-words.ts';
 
 export interface RedisStoreDependencies extends FallbackDependencies {
   readonly connection: Pick<RedisConnection, 'isCluster' | 'prefix' | 'run'>;
@@ -263,7 +263,7 @@ export class RedisStore implements LimitStore {
   #noteOpened({ callerKeys }: Question, taken: readonly Taken[]): void {
     for (const { keys, response } of taken) {
       if (!has(response, REPLY.opened)) continue;
-      const note = [MODE.note, keys[0] ?? '', response.windows[0] ?? 0];
+      const note = [MODE.note, keys[0] ?? '', response.windows[0] ?? NONE.window];
       this.#tell('note an opened counter', HOLD, [this.#keys.parts(callerKeys)], note);
     }
   }
@@ -293,8 +293,8 @@ export class RedisStore implements LimitStore {
     const askedAtMs = clock.monotonicMs();
     const { version } = this.#refusals;
     const keys = this.#keysOf(question, step);
-    const most = keys.length > step.limits.length ? this.#keysPerCaller : 0;
-    const args = [step.text(clock.epochMs()), consuming ? MODE.take : MODE.look, step.kind, most, cost];
+    const mode = consuming ? MODE.take : MODE.look;
+    const args = [step.text(clock.epochMs()), mode, step.kind, this.#keysPerCaller, cost];
     const lease = step.kind === STEP.whole || step.kind === STEP.own ? question.lease : null;
     if (lease !== null) args.push(lease.limit.units, lease.id, lease.inShadow ? 1 : 0);
     connection.run(DECIDE, lease === null ? keys : [...keys, lease.key], args, (error, value) => {
@@ -325,6 +325,7 @@ export class RedisStore implements LimitStore {
       ? step.limits.find(({ role }) => role !== 'global')
       : undefined;
     if (others !== undefined) this.#dependencies.local.countCallerOverflow(others);
+    if (response.refusedBy === null) return;
     const limit = step.limits[response.refusedBy];
     const key = keys[response.refusedBy];
     if (limit === undefined || key === undefined || isSharedRole(limit.role)) return;

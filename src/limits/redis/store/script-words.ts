@@ -71,20 +71,38 @@ export const REPLY = {
   format: FORMAT << FORMAT_AT,
 } as const;
 
+/** Stand for what there is none of, among the numbers of replies and arguments. */
+export const NONE = {
+  /** No limit is described. */
+  limit: 0,
+  /** No unit was consumed. */
+  window: 0,
+} as const;
+
+/** Stand for numbers that an undo restores to a limit. */
+const RESTORE = {
+  nothing: 0,
+  /** The window was open with nothing consumed, and stays open. */
+  openWindow: -1,
+} as const;
+
 /** Whether a reply has the format that this gateway reads. */
 export function isOfThisFormat(code: number): boolean {
   return code >> FORMAT_AT === FORMAT;
 }
 
+const GROUPS = { MODE, STEP, REPLY, NONE, RESTORE };
 const WORDS: ReadonlyMap<string, string> = new Map(
-  Object.entries({ MODE, STEP, REPLY }).flatMap(([group, words]) =>
+  Object.entries(GROUPS).flatMap(([group, words]) =>
     Object.entries(words).map(([name, word]) => [`${group}.${name}`, JSON.stringify(word)] as const),
   ),
 );
 
+const NAMES = new RegExp(`\\b(?:${Object.keys(GROUPS).join('|')})\\.\\w+`, 'g');
+
 /** Writes these words into Lua: `MODE.take`, `STEP.own` and `REPLY.admitted` become constants, so they cost nothing there. */
 export function withWords(lua: string): string {
-  return lua.replaceAll(/\b(?:MODE|STEP|REPLY)\.\w+/g, name => {
+  return lua.replaceAll(NAMES, name => {
     const word = WORDS.get(name);
     if (word === undefined) throw new Error(`${name} is not a word of the scripts`);
     return word;
