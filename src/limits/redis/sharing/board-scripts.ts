@@ -1,4 +1,4 @@
-import { defineScript } from '../connection/index.ts';
+import { defineScript, REPLY_FORMAT } from '../connection/index.ts';
 
 /**
  * The board in Redis. KEYS: [1] its state, "id:number", where the number counts postings and the id changes when a board is
@@ -58,14 +58,14 @@ return id
 
 /**
  * Reads what was posted since the last read. ARGV: the id known, the number read up to, and how many to read at most. Reads from
- * the beginning if the board has another id or has lost what was read. Returns { id, number read up to, 1 if there is more, then
- * for each fact its name, its value as text and its remaining milliseconds }.
+ * the beginning if the board has another id or has lost what was read. Returns { REPLY_FORMAT, id, number read up to, 1 if there is
+ * more, then for each fact its name, its value as text and its remaining milliseconds }.
  */
 export const READ = defineScript(`${STATE}
 id = id or ''
 local from, most = tonumber(ARGV[2]), tonumber(ARGV[3])
 if id ~= ARGV[1] or posted < from then from = 0 end
-local reply = { id, posted, 0 }
+local reply = { ${REPLY_FORMAT}, id, posted, 0 }
 if from == posted then return reply end
 local names = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. whole(from), '+inf', 'LIMIT', 0, most)
 for _, name in ipairs(names) do
@@ -77,7 +77,7 @@ for _, name in ipairs(names) do
   end
 end
 if #names == most then
-  reply[2], reply[3] = tonumber(redis.call('ZSCORE', KEYS[4], names[most])), 1
+  reply[3], reply[4] = tonumber(redis.call('ZSCORE', KEYS[4], names[most])), 1
 end
 return reply
 `);

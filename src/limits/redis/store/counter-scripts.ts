@@ -141,7 +141,7 @@ end
  * follows: the window of each limit's units, or NONE.window, and then for each whether it drew on the counter that further values
  * share, 1 or 0. These are the limits whose units can be returned, or all in a step that may have to be undone, which adds for each
  * what an undo restores. An admission ends with remaining and announced reset of each limit with `told`.
- * To read returns for each limit: remaining, announced reset, wait.
+ * To read returns REPLY.format, and for each limit: remaining, announced reset, wait.
  */
 export const DECIDE = defineScript(
   withWords(`${COUNTERS}${HELD}${LEASES}
@@ -259,7 +259,7 @@ local function replyAbout(place, left, wait)
 end
 
 if mode == MODE.read then
-  local reply = {}
+  local reply = { REPLY.format }
   for _, l in ipairs(limits) do
     for _, number in ipairs({ remaining(l), announced(l), l.wait }) do reply[#reply + 1] = number end
   end
@@ -351,7 +351,7 @@ return reply
 /**
  * Returns what a request cost, or consumes more if the cost is negative. KEYS: counters, and to undo, if requests have a main value,
  * the set of the counters that the caller holds. ARGV: their limits, the mode, the cost, and for each limit the window that its
- * units came from; to undo, then for each what DECIDE said to restore.
+ * units came from; to undo, then for each what DECIDE said to restore. Returns { REPLY.format }.
  */
 export const REFUND = defineScript(
   withWords(`${COUNTERS}
@@ -385,27 +385,27 @@ for i, l in ipairs(limits) do
     elseif l.empty == false then redis.call('ZADD', index, 'XX', l.reset, l.key) end
   end
 end
-return 0
+return { REPLY.format }
 `),
 );
 
 /**
- * Changes or counts what callers hold. ARGV begin with the mode, and go on by it:
+ * Changes or counts what callers hold, and returns { REPLY.format; what it counted ... }. ARGV begin with the mode, and go on by it:
  * - renew: the leases of KEYS[1], also those that have expired meanwhile, because their requests still run
  * - end: the leases of KEYS[1]
- * - count: nothing; returns the number of valid leases for each of KEYS
+ * - count: nothing; counts the valid leases of each of KEYS
  * - note: a shared counter that the caller has opened, and its Reset, for the set of counters KEYS[1]
  * - drop: beginnings of names in the set of counters that is then the last of KEYS: deletes the other KEYS, and counters with these names
  */
 export const HOLD = defineScript(
   withWords(`${CLOCK}${HELD}${LEASES}
-local mode, counts = ARGV[1], {}
+local mode, reply = ARGV[1], { REPLY.format }
 if mode == MODE.renew then
   for i = 2, #ARGV do holdLease(KEYS[1], ARGV[i]) end
 elseif mode == MODE.end then
   for i = 2, #ARGV do redis.call('ZREM', KEYS[1], ARGV[i]) end
 elseif mode == MODE.count then
-  for i, key in ipairs(KEYS) do counts[i] = redis.call('ZCOUNT', key, string.format('(%.0f', now), now + ${LEASE_MS}) end
+  for i, key in ipairs(KEYS) do reply[i + 1] = redis.call('ZCOUNT', key, string.format('(%.0f', now), now + ${LEASE_MS}) end
 elseif mode == MODE.note then
   noteHeld(KEYS[1], tonumber(ARGV[3]), ARGV[2])
 elseif mode == MODE.drop then
@@ -423,6 +423,6 @@ elseif mode == MODE.drop then
     end
   end
 end
-return counts
+return reply
 `),
 );

@@ -9,7 +9,8 @@ import type {
   WindowState,
 } from '../../index.ts';
 import { isSharedRole, limitsIn, NO_LIMITS, NO_SHADOW, NO_WINDOWS, windowsOf } from '../../index.ts';
-import { isOfThisFormat, NONE, REPLY, STEP, type StepKind } from './script-words.ts';
+import { RedisError, readNumbers, unexpectedReply } from '../connection/index.ts';
+import { NONE, REPLY, STEP, type StepKind } from './script-words.ts';
 
 /** One step of a decision: what is the same in the call to the script for every request with these limits. */
 export interface Step {
@@ -170,20 +171,20 @@ export interface ScriptResponse {
   readonly toRestore: readonly number[];
 }
 
-/** Reads the script's reply to a step. Returns `null` if it is malformed, or has another format. */
-export function readScriptResponse(reply: unknown, step: Step): ScriptResponse | null {
-  if (!Array.isArray(reply) || reply.length < 6) return null;
-  if (!reply.every(number => Number.isSafeInteger(number))) return null;
-  const [code, nowMs, place, remaining, resetAtMs, waitMs] = reply as SixNumbers;
+/** Reads the script's reply to a step. Returns an error if it is malformed, or has another format. */
+export function readScriptResponse(reply: unknown, step: Step): ScriptResponse | RedisError {
+  const numbers = readNumbers(reply, 'limit', 6);
+  if (numbers instanceof RedisError) return numbers;
+  const [code, nowMs, place, remaining, resetAtMs, waitMs] = numbers as SixNumbers;
   const limit = place === NONE.limit ? null : step.limits[place - 1];
-  if (limit === undefined || !isOfThisFormat(code)) return null;
+  if (limit === undefined) return unexpectedReply('limit');
   const admitted = (code & REPLY.admitted) !== 0;
   const atOnce = (code & REPLY.refusedAtOnce) !== 0;
   const otherParts = (code & REPLY.refusedByOthers) !== 0;
-  const end = admitted ? reply.length - 2 * step.told.length : reply.length;
+  const end = admitted ? numbers.length - 2 * step.told.length : numbers.length;
   const size = (end - 6) / (step.kind === STEP.whole ? 2 : 3);
-  const windows: readonly number[] = reply.slice(6, 6 + size);
-  const usedOthers = reply.slice(6 + size, 6 + 2 * size).map(each => each === 1);
+  const windows = numbers.slice(6, 6 + size);
+  const usedOthers = numbers.slice(6 + size, 6 + 2 * size).map(each => each === 1);
   const drawn = { windows, usedOthers };
   return {
     decision: {
@@ -201,7 +202,7 @@ export function readScriptResponse(reply: unknown, step: Step): ScriptResponse |
       sharedKey: !admitted && !atOnce && isSharedRole(limit?.role ?? 'global') && !otherParts,
       otherParts,
       drawn: admitted ? drawnIn(step, drawn) : NO_SHADOW.drawn,
-      windows: admitted ? toldIn(step, reply.slice(end), nowMs) : NO_WINDOWS,
+      windows: admitted ? toldIn(step, numbers.slice(end), nowMs) : NO_WINDOWS,
       shadow: admitted ? shadowOf(code, drawn, step) : NO_SHADOW,
       decidedAtMs: nowMs,
     },
@@ -209,7 +210,7 @@ export function readScriptResponse(reply: unknown, step: Step): ScriptResponse |
     code,
     windows,
     usedOthers,
-    toRestore: reply.slice(6 + 2 * size, end),
+    toRestore: numbers.slice(6 + 2 * size, end),
   };
 }
 
@@ -217,7 +218,7 @@ export function has({ code }: Pick<ScriptResponse, 'code'>, bit: number): boolea
   return (code & bit) !== 0;
 }
 
-type SixNumbers = [number, number, number, number, number, number];
+type SixNumbers = readonly [number, number, number, number, number, number];
 
 /** Where units came from. */
 type DrawnIn = Pick<ScriptResponse, 'windows' | 'usedOthers'>;
