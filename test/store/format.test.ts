@@ -1,13 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/core/index.ts';
 import { defineConcurrency } from '../../src/limits/index.ts';
-import { RedisConnection } from '../../src/limits/redis/connection/index.ts';
+import {
+  REPLY_FORMAT,
+  RedisConnection,
+  type RedisScript,
+  Replicas,
+} from '../../src/limits/redis/connection/index.ts';
+import type { RedisStoreDependencies } from '../../src/limits/redis/index.ts';
 import { FORMAT, formatPrefix } from '../../src/limits/redis/options.ts';
 import { Board } from '../../src/limits/redis/sharing/board.ts';
 import { POST, READ } from '../../src/limits/redis/sharing/board-scripts.ts';
 import { DECIDE, HOLD, REFUND } from '../../src/limits/redis/store/counter-scripts.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { limit, limits } from '../unit/limits/stores.ts';
+import { EarlierGateway } from './earlier-gateway.ts';
 import { storeOn } from './parts.ts';
 import { TimedRunner } from './timed-runner.ts';
 
@@ -36,6 +43,8 @@ const FORMAT_1: Readonly<Record<string, string | readonly string[]>> = {
   ],
   'weir:1:{resource:smooth:10000:4X2OYeFkLiQ:0PYxyh3bqNs7z8ueBXzcmN}': '1000002500 0 1000002500',
 };
+
+type StoreConnection = RedisStoreDependencies['connection'];
 
 const SET = limits({
   concurrent: defineConcurrency('b', 'channel_id', 2),
@@ -80,6 +89,131 @@ test('a gateway reads the facts that one of another version of this format has p
   await expect.poll(() => learned).toEqual([{ name: 'address:x', value: 7, forMs: 600_000 }]);
 });
 
+/** Redis as a gateway finds it whose replies of these scripts have the next format. */
+function withNextFormat(scripts: readonly RedisScript[], isCluster = false): StoreConnection {
+  return {
+    isCluster,
+    prefix: runner.prefix,
+    run(script, keys, args, reply) {
+      runner.run(script, keys, args.map(String), (error, value) =>
+        reply(error, scripts.includes(script) ? inNextFormat(value) : value),
+      );
+    },
+  };
+}
+
+function inNextFormat(reply: unknown): unknown {
+  const [first, ...rest] = reply as readonly number[];
+  return [Number(first) + REPLY_FORMAT / FORMAT, ...rest];
+}
+
+/** A gateway there, and what it was told of failures. */
+function gatewayOn(connection: StoreConnection, parts: Partial<RedisStoreDependencies> = {}) {
+  const told: string[] = [];
+  const health = {
+    isShared: true,
+    failed: ({ message }: Error) => void told.push(`decide: ${message}`),
+    mention: ({ message }: Error, task: string) => void told.push(`${task}: ${message}`),
+  };
+  return { store: storeOn(connection, { health, ...parts }, clock), told };
+}
+
+const unreadable = (task: string, script = 'limit') =>
+  `${task}: Redis gave a reply of format ${FORMAT + 1} to the ${script} script, and this gateway reads format ${FORMAT}`;
+
+describe('a reply of another format is not read', () => {
+  test.each(['decide', 'peek'] as const)('to %s: the policy decides', async kind => {
+    const { store, told } = gatewayOn(withNextFormat([DECIDE]), { policy: 'closed' });
+    expect(await store[kind](SET, 'user:a', 'c1')).toMatchObject({
+      admitted: false,
+      role: null,
+      place: null,
+    });
+    expect(told).toEqual([unreadable('decide')]);
+  });
+
+  test.each([
+    ['limits', DECIDE, [SET.caller], []],
+    ['requests in flight', HOLD, [], [SET.concurrent]],
+  ])('to show %s: nothing is shown, and the error names the format', async (_what, script, of, inFlight) => {
+    const { store, told } = gatewayOn(withNextFormat([script]));
+    const [limits, concurrent] = [of, inFlight].map(each => each.filter(limit => limit !== null));
+    expect(await store.allowances.read(limits ?? [], 'user:a', 'c1', concurrent)).toBeNull();
+    expect(told).toEqual([unreadable('read what is left', 'allowance')]);
+  });
+
+  test('to reset: the reset has failed', async () => {
+    const { store, told } = gatewayOn(withNextFormat([HOLD]));
+    expect(await store.allowances.reset([limit('3/5s')], 'user:a', '')).toBeNull();
+    expect(told).toEqual([unreadable('reset counters', 'allowance')]);
+  });
+
+  test('to return units', async () => {
+    const { store, told } = gatewayOn(withNextFormat([REFUND]));
+    store.refund(limit('3/5s'), '', 1_000_005_000, 1, 'user:a');
+    await expect.poll(() => told).toEqual([unreadable('return units')]);
+  });
+
+  test('to undo a step, nor to note a counter', async () => {
+    const { store, told } = gatewayOn(withNextFormat([REFUND, HOLD], true));
+    const own = limit('3/5s', { main: 'id' });
+    const resource = limit('1/5s', { role: 'resource', main: 'id' });
+    const decide = () => store.decide(limits({ caller: own, resource }), 'user:a', 'c1');
+    expect([(await decide()).admitted, (await decide()).admitted]).toEqual([true, false]);
+    await expect
+      .poll(() => told)
+      .toEqual([unreadable('note an opened counter'), unreadable('return the units of a refused request')]);
+  });
+
+  test('to renew and to end a lease, which ends by itself', async () => {
+    const { store, told } = gatewayOn(withNextFormat([HOLD]));
+    const { place } = await store.decide(limits({ concurrent: SET.concurrent }), 'user:a', 'c1');
+    runner.nowMs += 10_000;
+    store.renewLeases();
+    place?.leave();
+    await expect.poll(() => told).toEqual([unreadable('renew leases'), unreadable('end leases')]);
+  });
+
+  test('to a heartbeat: the number of gateways stays', async () => {
+    const connection = { prefix: '', script: async () => inNextFormat([REPLY_FORMAT, runner.nowMs, 7]) };
+    const replicas = new Replicas(connection as unknown as RedisConnection, { clock, id: 'id', hint: 2 });
+    await expect(replicas.beat()).rejects.toThrow(unreadable('', 'heartbeat').slice(2));
+    expect(replicas.count).toBe(2);
+  });
+
+  test('to a look at the board: nothing is learnt', async () => {
+    await postFact();
+    const [learnt, told]: string[][] = [[], []];
+    const reading = board(withNextFormat([READ]), ({ message }) => void told?.push(`read: ${message}`));
+    reading.join('restricted', { learn: fact => void learnt?.push(fact.name), everything: () => [] });
+    reading.look();
+    await expect.poll(() => told).toEqual([unreadable('read', 'board')]);
+    expect([learnt, reading.isLoaded]).toEqual([[], false]);
+  });
+});
+
+test('gateways of this version, of the one before and of another format admit together no more than the limit', async () => {
+  await EarlierGateway.load(runner);
+  const set = limits({ caller: limit('10/60s') });
+  const foreign = gatewayOn(withNextFormat([DECIDE, HOLD, REFUND]), { policy: 'closed' });
+  const gateways = [foreign.store, storeOn(runner, {}, clock), new EarlierGateway(runner)];
+  const admitted = [0, 0, 0];
+  for (let round = 0; round < 12; round++)
+    for (const [at, gateway] of gateways.entries())
+      if ((await gateway.decide(set, 'user:a', '')).admitted) admitted[at] = (admitted[at] ?? 0) + 1;
+  // What the others draw is lost to those that could be admitted: ten units for three gateways.
+  expect(admitted).toEqual([0, 3, 3]);
+});
+
+test('gateways of another format admit together no more than the limit where each counts its share', async () => {
+  const set = limits({ caller: limit('10/60s') });
+  const gateways = [0, 1].map(() => gatewayOn(withNextFormat([DECIDE]), { replicas: () => 2 }));
+  let admitted = 0;
+  for (let round = 0; round < 12; round++)
+    for (const { store } of gateways) if ((await store.decide(set, 'user:a', '')).admitted) admitted++;
+  expect(admitted).toBe(10);
+});
+
 test('the version of the format stands in every name, after the prefix that the operator chose', async () => {
   const { host = '', port = 0 } = server.client.options;
   const options = {
@@ -94,13 +228,18 @@ test('the version of the format stands in every name, after the prefix that the 
   connection.stop();
 });
 
-function board(): Board {
+function board(
+  connection: Pick<RedisConnection, 'run'> = runner,
+  mention: (error: Error) => void = error => {
+    throw error;
+  },
+): Board {
   return new Board({
     connection: {
       prefix: runner.prefix,
       script: (script, keys, ...args) =>
         new Promise((resolve, reject) => {
-          runner.run(script, keys, args.map(String), (error, value) =>
+          connection.run(script, keys, args.map(String), (error, value) =>
             error ? reject(error) : resolve(value),
           );
         }),
@@ -110,12 +249,7 @@ function board(): Board {
     onFault(_facts, error) {
       throw error;
     },
-    health: {
-      isShared: true,
-      mention(error) {
-        throw error;
-      },
-    },
+    health: { isShared: true, mention },
     clock,
     newId: () => 'board-1',
   });

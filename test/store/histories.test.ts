@@ -139,6 +139,13 @@ async function replayWithEarlier(calls: readonly Call[], runner: TimedRunner): P
       const decision = await gateway.decide(set, caller, main, group, cost);
       leaving[at] = 'leave' in decision ? decision.leave : () => decision.place?.leave();
       expect(decision.admitted, `call ${at}: ${JSON.stringify(call)}`).toBe(call.decision.admitted);
+    } else {
+      const { set, caller, main, group, cost } = call;
+      const { admitted, remaining } = await newer.peek(set, caller, main, group, cost);
+      expect({ admitted, remaining }, `call ${at}: ${JSON.stringify(call)}`).toEqual({
+        admitted: call.decision.admitted,
+        remaining: call.decision.remaining,
+      });
     }
   }
 }

@@ -1,5 +1,7 @@
+import type { Exchange } from '../exchange/index.ts';
+import type { GatewayState } from '../gateway-state.ts';
 import * as authorise from './authorise.ts';
-import type { Gate } from './gate.ts';
+import type { Gate, GateResult } from './gate.ts';
 import * as head from './head.ts';
 import * as identity from './identity.ts';
 import * as limit from './limit.ts';
@@ -24,21 +26,21 @@ export const GATES: readonly Gate[] = [
   route.refusingByRoute(restriction.restrictAddress),
   // Step 5. After `restrictAddress`: a restricted address is told so, whatever it sends. From here on, refusals consume the
   // sender's global limit.
-  limit.consumeIfRefused(route.withFieldsOfRoute(head.refuseForeign)),
-  limit.consumeIfRefused(route.withFieldsOfRoute(head.refuseExpectation)),
-  limit.consumeIfRefused(route.withFieldsOfRoute(head.refuseMethod)),
+  countIfRefused(route.withFieldsOfRoute(head.refuseForeign)),
+  countIfRefused(route.withFieldsOfRoute(head.refuseExpectation)),
+  countIfRefused(route.withFieldsOfRoute(route.refuseMethod)),
   // Reads how far an OPTIONS may be forwarded. One that ends here is answered after all other gates.
   head.readOptions,
   // Every later gate depends on the route's policies, and on whether this is a preflight, which carries no token.
-  limit.consumeIfRefused(route.findRoute),
+  countIfRefused(route.findRoute),
   // Needs the route, which says whether it serves WebSockets.
-  limit.consumeIfRefused(head.judgeUpgrade),
+  countIfRefused(route.judgeUpgrade),
   // Refuses calls to a deleted webhook before they reach the service again.
   restriction.restrictWebhook,
   // From here on the exchange may have to wait: for keys, a store, or its upstream.
   head.startDeadline,
   // Before either is looked at.
-  limit.consumeIfRefused(identity.refuseTwoCredentials),
+  countIfRefused(identity.refuseTwoCredentials),
   // Step 6. Limits and the choice of the upstream need the caller. May wait for the issuer's keys.
   identity.identify,
   restriction.restrictCaller,
@@ -59,3 +61,20 @@ export const GATES: readonly Gate[] = [
   // Last: limits and tokens tell clients what to change, a full upstream only to wait.
   upstream.requirePermit,
 ];
+
+/** The status for requests that are ambiguous, so nothing is counted for them. */
+const BAD_REQUEST = 400;
+
+/**
+ * Makes a request refused before the limits consume a unit of its sender's global limit: scans for paths and methods count like
+ * other requests, and get 429 beyond the limit. Verifies no token: the sender is the caller if its token is remembered, else the
+ * address.
+ */
+function countIfRefused(gate: (exchange: Exchange, state: GatewayState) => GateResult): Gate {
+  return (exchange, state) => {
+    const refusal = gate(exchange, state);
+    if (refusal === null || refusal.status === BAD_REQUEST) return refusal;
+    identity.recallToken(exchange);
+    return restriction.restrictCaller(exchange, state) ?? limit.consumeGlobal(refusal, exchange, state);
+  };
+}

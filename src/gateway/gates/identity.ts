@@ -70,8 +70,12 @@ function tokenOfKey(caller: Caller, key: string, verifier: ApiKeys): ValidToken 
   return { caller, client: clientOf(caller), token: null, authorization: key, verifier: verifier.inUse };
 }
 
-/** Finds the caller of a remembered token, without verifying any. For requests that never reach a service. */
+/**
+ * Finds the caller of a remembered token, without verifying any. For requests that never reach a service. A preflight carries no
+ * token.
+ */
 export function recallToken(exchange: Exchange): void {
+  if (exchange.destination.isPreflight) return;
   const ofKey = rememberedKey(exchange);
   if (ofKey !== null) exchange.token = ofKey;
   if (ofKey !== null || !takesTokens(exchange)) return;

@@ -22,9 +22,7 @@ import {
   rateReport,
   refusedAtOnce,
 } from '../responses/index.ts';
-import type { Gate, GateResult } from './gate.ts';
-import { recallToken } from './identity.ts';
-import { restrictCaller } from './restriction.ts';
+import type { GateResult } from './gate.ts';
 
 /**
  * Step 8: consumes a unit of every limit of the request, or refuses it and consumes none. If the upstream is full, only checks
@@ -37,31 +35,12 @@ export function limit(exchange: Exchange, state: GatewayState): GateResult | Pro
     : consume(exchange, consumption, state);
 }
 
-/** The status for requests that are ambiguous, so nothing is counted for them. */
-const BAD_REQUEST = 400;
-
-/**
- * Makes a request refused before the limits consume a unit of its sender's global limit: scans for paths and methods count like
- * other requests, and get 429 beyond the limit.
- */
-export function consumeIfRefused(gate: (exchange: Exchange, state: GatewayState) => GateResult): Gate {
-  return (exchange, state) => {
-    const refusal = gate(exchange, state);
-    return refusal === null || refusal.status === BAD_REQUEST
-      ? refusal
-      : refuseAndConsume(refusal, exchange, state);
-  };
-}
-
-/** Verifies no token: the sender is the caller if its token is remembered, else the address. */
-function refuseAndConsume(
+/** Consumes a unit of the sender's global limit for a request that was refused before. Returns that refusal, or a 429 beyond the limit. */
+export function consumeGlobal(
   refusal: GatewayError,
   exchange: Exchange,
   state: GatewayState,
 ): GateResult | Promise<GateResult> {
-  if (!exchange.destination.isPreflight) recallToken(exchange);
-  const restricted = restrictCaller(exchange, state);
-  if (restricted !== null) return restricted;
   const consumption = globalConsumption(exchange.snapshot.limits, exchange.callerClass, exchange.callerKey);
   const limited = consume(exchange, consumption, state);
   return limited instanceof Promise ? limited.then(awaited => awaited ?? refusal) : (limited ?? refusal);

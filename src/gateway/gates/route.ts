@@ -3,12 +3,20 @@ import { admits, isOfFile, refusesSemicolons, whyOddPathRefused } from '../../co
 import { firstValue, type GatewayError, type PoolModel } from '../../core/index.ts';
 import { isGrpcWeb } from '../../wire/grpc-web/index.ts';
 import type { CorsRules, LooseTarget, Target } from '../../wire/http/index.ts';
-import { askedMethod, isLoose, parseLooseTarget, parseTarget, pathToFind } from '../../wire/http/index.ts';
+import {
+  askedMethod,
+  isLoose,
+  mayOpenWebSocket,
+  parseLooseTarget,
+  parseTarget,
+  pathToFind,
+} from '../../wire/http/index.ts';
+import { judgeHandshake } from '../../wire/websocket/index.ts';
 import type { Destination, DestinationOf, DestinationTarget, Exchange } from '../exchange/index.ts';
 import { isGrpc, NOWHERE } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
-import { errors } from '../responses/index.ts';
-import { GRPC_METHOD, type RouteMatch } from '../routing/index.ts';
+import { errors, USUAL_METHODS } from '../responses/index.ts';
+import { GRPC_METHOD, isRoutable, type RouteMatch, servesMethod } from '../routing/index.ts';
 import type { GateResult } from './gate.ts';
 import { takeToken } from './token-places.ts';
 
@@ -16,6 +24,43 @@ import { takeToken } from './token-places.ts';
 export function findRoute(exchange: Exchange): GateResult {
   exchange.destination = takeToken(exchange, findDestination(exchange));
   return exchange.destination.refusal;
+}
+
+/**
+ * Refuses TRACE, which would reveal what the gateway adds; CONNECT, which would turn it into a tunnel; and methods that few
+ * know, unless the route names them.
+ */
+export function refuseMethod(exchange: Exchange): GateResult {
+  const { method } = exchange.downstream;
+  if (isRoutable(method)) return null;
+  const { route } = findDestination(exchange);
+  if (isOfFile(route) && servesMethod(route.methods, method)) return null;
+  // The gateway's own endpoints have other methods.
+  return errors.methodNotSupported(route === null || isOfFile(route) ? USUAL_METHODS : route.methods);
+}
+
+/** Accepts only upgrades that the route serves. */
+export function judgeUpgrade(exchange: Exchange): GateResult {
+  const { downstream } = exchange;
+  if (downstream.framing.upgrade === 'none') return null;
+  exchange.protocol = downstream.framing.upgrade;
+  const { route } = exchange.destination;
+  if (route?.kind !== 'forward' || route.websocket === null) return errors.upgradeNotServed();
+  const fault = judgeHandshake(downstream.method, exchange.bodyLength, exchange.head.kept);
+  if (fault === 'version') return errors.otherVersion();
+  if (fault !== null) return errors.badRequest(fault.refused);
+  if (!mayUpgrade(exchange, route)) return errors.foreignOrigin();
+  return null;
+}
+
+/**
+ * Browsers open WebSockets without a preflight and send cookies with them. Only this check keeps other sites' pages out
+ * (RFC 6455, 10.2).
+ */
+function mayUpgrade({ snapshot, head, downstream }: Exchange, route: ForwardRoute): boolean {
+  if (snapshot.cors === null || !route.cors) return true;
+  // Reads all fields, not only those that remain: `Connection` must not hide `Origin` (RFC 9110, 7.6.1).
+  return mayOpenWebSocket(snapshot.cors, downstream.fields, head.forwardedHost ?? head.host ?? '');
 }
 
 /**
@@ -48,7 +93,7 @@ function routeOfCalls({ downstream, head, host, snapshot }: Exchange): RouteMode
 }
 
 /** Canonicalises the target and looks up its route. Changes nothing. */
-export function findDestination(exchange: Exchange): Destination {
+function findDestination(exchange: Exchange): Destination {
   const { downstream, dialect, head, host, snapshot } = exchange;
   const strict = parseTarget(downstream.target, head.host ?? '', downstream.method);
   const target =

@@ -42,7 +42,7 @@ import type { AwaitedBody } from './awaited-body.ts';
 import type { BufferedBody } from './buffered-body.ts';
 import { KeptBody } from './kept-body.ts';
 import { translateDestination } from './moved-to.ts';
-import { bodyFor } from './request-body.ts';
+import { awaitedBody, bodyFor, bufferedBody } from './request-body.ts';
 import { authorizationFor, fieldsFor } from './request-fields.ts';
 import { fieldsOf429, UpstreamRefusal } from './upstream-refusal.ts';
 import { openWebSocket } from './web-socket.ts';
@@ -57,7 +57,9 @@ export function forward(exchange: Exchange, destination: To<'forward'>, state: G
   const { maxBytes } = route.body;
   if (maxBytes !== null && bodyLength !== 'chunked' && bodyLength > maxBytes)
     return exchange.answerError(errors.bodyTooLarge());
-  const { body, awaited, buffered } = bodyFor(exchange, route);
+  const awaited = awaitedBody(exchange, route);
+  const buffered = bufferedBody(exchange, route);
+  const body = bodyFor(exchange, route, buffered ?? awaited);
   const forwardedLength = isPreflight ? 0 : bodyLength;
   const authorization = route.upstream.passAuthorization ? authorizationFor(exchange, destination) : null;
   const written = fieldsFor(exchange, destination, authorization, awaited !== null);

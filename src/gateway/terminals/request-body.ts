@@ -6,50 +6,47 @@ import { AwaitedBody } from './awaited-body.ts';
 import { BufferedBody } from './buffered-body.ts';
 import { KeptBody } from './kept-body.ts';
 
-/** The body for the upstream; `null` for none. `awaited` and `buffered`: the same, if it is one that waits or is read whole. */
-export function bodyFor(exchange: Exchange, route: ForwardRoute) {
-  const awaited = isAwaited(exchange, route) ? awaitedBody(exchange, route) : null;
-  const buffered = isBuffered(exchange, route) ? bufferedBody(exchange, route) : null;
+/**
+ * The body for the upstream: a short one can be sent again. `null` for none.
+ *
+ * @param special the same as `awaitedBody` or `bufferedBody` has made it, if it is such a one
+ */
+export function bodyFor(
+  exchange: Exchange,
+  route: ForwardRoute,
+  special: BodySource | null,
+): BodySource | null {
+  const { bodyLength, destination } = exchange;
   // Preflights need no token, so only their fields are forwarded, without a body.
-  const hasBody = exchange.bodyLength !== 0 && !exchange.destination.isPreflight;
-  const body = hasBody
-    ? keptBody(buffered ?? awaited ?? translatedBody(exchange, route), exchange, route)
-    : null;
-  return { body, awaited, buffered };
+  if (bodyLength === 0 || destination.isPreflight) return null;
+  const body = special ?? translatedBody(exchange, route);
+  const { replayBytes } = route.upstream;
+  const isLong = replayBytes === 0 || (bodyLength !== 'chunked' && bodyLength > replayBytes);
+  return isLong ? body : new KeptBody(body, replayBytes);
 }
 
-/** Whether the client waits for the service's word before it sends the body. */
-function isAwaited(exchange: Exchange, route: ForwardRoute): boolean {
-  const { downstream, bodyLength } = exchange;
-  const { passesExpect } = route;
-  if (!passesExpect || bodyLength === 0 || isBuffered(exchange, route)) return false;
-  return downstream.framing.expectation === 'continue';
+/** The body if its client waits for the service's word before it sends it, else `null`. */
+export function awaitedBody(exchange: Exchange, route: ForwardRoute): AwaitedBody | null {
+  const { downstream, bodyLength, clock } = exchange;
+  if (!route.passesExpect || bodyLength === 0 || isBuffered(exchange, route)) return null;
+  if (downstream.framing.expectation !== 'continue') return null;
+  return new AwaitedBody(translatedBody(exchange, route), clock, act => exchange.contain(act));
 }
 
-/** Whether the body is read whole before the upstream is asked. */
-function isBuffered({ bodyLength, translation, destination }: Exchange, { upstream }: ForwardRoute): boolean {
-  const { bufferBytes } = upstream;
-  if (bufferBytes === 0 || bodyLength === 0 || translation !== null || destination.isPreflight) return false;
-  return bodyLength === 'chunked' || bodyLength <= bufferBytes;
-}
-
-function bufferedBody(exchange: Exchange, route: ForwardRoute): BufferedBody {
+/** The body if it is read whole before the upstream is asked, else `null`. */
+export function bufferedBody(exchange: Exchange, route: ForwardRoute): BufferedBody | null {
   const { downstream } = exchange;
+  if (!isBuffered(exchange, route)) return null;
   return new BufferedBody(downstream.body(route.body), route.upstream.bufferBytes, {
     keeps: bytes => downstream.keeps(bytes),
     ready: () => exchange.contain(() => exchange.upstreamLeg?.bodyReady()),
   });
 }
 
-function awaitedBody(exchange: Exchange, route: ForwardRoute): AwaitedBody {
-  return new AwaitedBody(translatedBody(exchange, route), exchange.clock, act => exchange.contain(act));
-}
-
-/** Makes the body for the upstream: a short one can be sent again. */
-function keptBody(body: BodySource, { bodyLength }: Exchange, route: ForwardRoute): BodySource {
-  const { replayBytes } = route.upstream;
-  const isLong = replayBytes === 0 || (bodyLength !== 'chunked' && bodyLength > replayBytes);
-  return isLong ? body : new KeptBody(body, replayBytes);
+function isBuffered({ bodyLength, translation, destination }: Exchange, { upstream }: ForwardRoute): boolean {
+  const { bufferBytes } = upstream;
+  if (bufferBytes === 0 || bodyLength === 0 || translation !== null || destination.isPreflight) return false;
+  return bodyLength === 'chunked' || bodyLength <= bufferBytes;
 }
 
 function translatedBody(exchange: Exchange, { body: terms }: ForwardRoute): BodySource {

@@ -42,8 +42,9 @@ export interface RedisOptions {
 
 /**
  * The version of what gateways keep in Redis: the names of keys and channels, and the meaning of their values. Part of every
- * name, so that gateways with different formats never misread each other. Raise it with any change that an older gateway would
- * misread, and describe the effect on a rolling upgrade in UPGRADE.md. `test/store/format.test.ts` detects such changes.
+ * name, and of every reply that numbers are read from, so that gateways with different formats never misread each other. Raise it
+ * with any change that an older gateway would misread, and describe the effect on a rolling upgrade in UPGRADE.md.
+ * `test/store/format.test.ts` detects such changes.
  */
 export const FORMAT = 1;
 

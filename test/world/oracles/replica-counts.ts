@@ -55,7 +55,7 @@ export class ReplicaCounts {
     if (name === 'zrem' && args[0] === KEY) this.#beatsMs.delete(process);
     if (!name.startsWith('eval') || args[2] !== KEY || !Array.isArray(reply)) return;
     const { nowMs } = this.#world;
-    const count = Number(reply[1]);
+    const count = Number(reply[2]);
     this.#beatsMs.set(process, nowMs);
     this.#compare(count, nowMs);
     // Nobody hears what its last life was told.

@@ -1,6 +1,7 @@
 import type { Clock, FailurePolicy, StoreListener, Timer, TimerClock } from '../../../core/index.ts';
 import { hasCode, SOME_SLOTS } from './error-codes.ts';
 import { defineScript, PROBED_TAGS, type RedisConnection, RedisError } from './redis-connection.ts';
+import { REPLY_FORMAT, readNumbers, unexpectedReply } from './replies.ts';
 import { missingRightsAt } from './rights.ts';
 
 /**
@@ -204,7 +205,7 @@ const LIFETIME_MS = 10_000;
 
 /**
  * Registers this gateway and drops those that are gone. Writes, so it fails if decisions would: when its memory is full, Redis
- * refuses only the first write of a script, and only one that takes memory. Returns { now, count }.
+ * refuses only the first write of a script, and only one that takes memory. Returns { REPLY_FORMAT, now, count }.
  */
 const BEAT = defineScript(`
 local time = redis.call('TIME')
@@ -214,7 +215,7 @@ redis.call('ZADD', KEYS[1], string.format('%.0f', now), ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now - lifetime))
 redis.call('ZREMRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + lifetime), '+inf')
 redis.call('PEXPIRE', KEYS[1], string.format('%.0f', lifetime))
-return { now, redis.call('ZCARD', KEYS[1]) }
+return { ${REPLY_FORMAT}, now, redis.call('ZCARD', KEYS[1]) }
 `);
 
 interface Beat {
@@ -251,9 +252,10 @@ export class Replicas {
     const sentAtMs = this.#clock.monotonicMs();
     const reply = await this.#connection.script(BEAT, [this.#key], this.#id, LIFETIME_MS);
     const roundTripMs = this.#clock.monotonicMs() - sentAtMs;
-    const [nowMs, count] = Array.isArray(reply) ? reply.map(Number) : [];
-    if (nowMs === undefined || count === undefined)
-      throw new Error('Redis gave an unexpected reply to the heartbeat script');
+    const numbers = readNumbers(reply, 'heartbeat');
+    if (numbers instanceof RedisError) throw numbers;
+    const [, nowMs, count] = numbers;
+    if (nowMs === undefined || count === undefined) throw unexpectedReply('heartbeat');
     this.#note(count);
     return { roundTripMs, clockAheadMs: nowMs + roundTripMs / 2 - this.#clock.epochMs() };
   }

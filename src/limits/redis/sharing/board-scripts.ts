@@ -1,4 +1,4 @@
-import { defineScript } from '../connection/index.ts';
+import { defineScript, REPLY_FORMAT } from '../connection/index.ts';
 
 /**
  * The board in Redis. KEYS: [1] its state, "id:number", where the number counts postings and the id changes when a board is
@@ -35,11 +35,11 @@ for i = 3, #ARGV, 3 do
   local name, value, duration = ARGV[i], tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2])
   local ends = now + duration
   local oldEnds = tonumber(redis.call('ZSCORE', KEYS[3], name) or '0')
-  local oldValue = -1
-  if oldEnds > now then oldValue = tonumber(redis.call('ZSCORE', KEYS[2], name) or '-1') end
+  local score = oldEnds > now and redis.call('ZSCORE', KEYS[2], name)
+  local oldValue = score and tonumber(score)
   if duration == 0 then
-    if oldValue <= value then drop(name) end
-  elseif value > oldValue or (value == oldValue and ends > oldEnds) then
+    if not oldValue or oldValue <= value then drop(name) end
+  elseif not oldValue or value > oldValue or (value == oldValue and ends > oldEnds) then
     posted = posted + 1
     redis.call('ZADD', KEYS[2], whole(value), name)
     redis.call('ZADD', KEYS[3], whole(ends), name)
@@ -58,14 +58,14 @@ return id
 
 /**
  * Reads what was posted since the last read. ARGV: the id known, the number read up to, and how many to read at most. Reads from
- * the beginning if the board has another id or has lost what was read. Returns { id, number read up to, 1 if there is more, then
- * for each fact its name, its value as text and its remaining milliseconds }.
+ * the beginning if the board has another id or has lost what was read. Returns { REPLY_FORMAT, id, number read up to, 1 if there is
+ * more, then for each fact its name, its value as text and its remaining milliseconds }.
  */
 export const READ = defineScript(`${STATE}
 id = id or ''
 local from, most = tonumber(ARGV[2]), tonumber(ARGV[3])
 if id ~= ARGV[1] or posted < from then from = 0 end
-local reply = { id, posted, 0 }
+local reply = { ${REPLY_FORMAT}, id, posted, 0 }
 if from == posted then return reply end
 local names = redis.call('ZRANGEBYSCORE', KEYS[4], '(' .. whole(from), '+inf', 'LIMIT', 0, most)
 for _, name in ipairs(names) do
@@ -77,7 +77,7 @@ for _, name in ipairs(names) do
   end
 end
 if #names == most then
-  reply[2], reply[3] = tonumber(redis.call('ZSCORE', KEYS[4], names[most])), 1
+  reply[3], reply[4] = tonumber(redis.call('ZSCORE', KEYS[4], names[most])), 1
 end
 return reply
 `);

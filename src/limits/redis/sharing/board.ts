@@ -1,6 +1,12 @@
 import type { Clock, Fact, Facts, Holder, Timer, TimerClock } from '../../../core/index.ts';
 import { inNextTurn } from '../../../core/index.ts';
-import { type Health, type RedisConnection, RedisError } from '../connection/index.ts';
+import {
+  type Health,
+  type RedisConnection,
+  RedisError,
+  readReply,
+  unexpectedReply,
+} from '../connection/index.ts';
 import { POST, READ } from './board-scripts.ts';
 
 interface BoardDependencies {
@@ -137,10 +143,11 @@ export class Board implements Facts {
     const { connection, clock } = this.#dependencies;
     let more = true;
     while (more) {
-      const reply = await connection.script(READ, this.#keys, this.#id ?? '', this.#readTo, PORTION);
-      const [id, readTo, rest, ...facts] = Array.isArray(reply) ? reply : [];
-      if (typeof id !== 'string' || !Number.isSafeInteger(readTo))
-        throw new RedisError('error', 'Redis gave an unexpected reply to the board script');
+      const known = [this.#id ?? '', this.#readTo, PORTION];
+      const reply = readReply(await connection.script(READ, this.#keys, ...known), 'board');
+      if (reply instanceof RedisError) throw reply;
+      const [, id, readTo, rest, ...facts] = reply;
+      if (typeof id !== 'string' || !Number.isSafeInteger(readTo)) throw unexpectedReply('board');
       this.#notice(id, Number(readTo));
       this.#apply(facts);
       this.#id = id;

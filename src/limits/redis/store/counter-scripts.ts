@@ -131,23 +131,22 @@ end
  * same order; then, if requests
  * have a main value, the set of the counters that the caller holds and, for each limit but a global one, the counter that further
  * values share; then, if a lease is asked for, the set of leases (see LEASES).
- * ARGV: the limits, each with its role; the mode; the step; how many counters for main values a caller may hold, 0 where KEYS do not
- * list them; the cost; and, if the requests in flight of the caller are limited, how many there may be, the lease of this one, and
- * "1" if that is in shadow.
+ * ARGV: the limits, each with its role; the mode; the step; how many counters for main values a caller may hold; the cost; and, if
+ * the requests in flight of the caller are limited, how many there may be, the lease of this one, and "1" if that is in shadow.
  *
  * Each limit in shadow decides by itself, with its further windows, once the others have admitted the request, and consumes a unit of each
  * window if all of them admit. It is never described.
  *
- * Returns { bits of REPLY; now; place of the limit described, or 0; remaining; announced reset; wait; windows of the units consumed,
- * 0 for none ... }: of limits whose units can be returned, or of all in a step that may have to be undone. Such a step adds for each limit what an undo
- * restores, and then for each whether it drew on the counter that further values share: 1 or 0. In any other, the window of such a
- * counter is negative. An admission ends with remaining and announced reset of each limit with `told`.
- * To read returns for each limit: remaining, announced reset, wait.
+ * Returns { bits of REPLY; now; place of the limit described, or NONE.limit; remaining; announced reset; wait }. What was consumed
+ * follows: the window of each limit's units, or NONE.window, and then for each whether it drew on the counter that further values
+ * share, 1 or 0. These are the limits whose units can be returned, or all in a step that may have to be undone, which adds for each
+ * what an undo restores. An admission ends with remaining and announced reset of each limit with `told`.
+ * To read returns REPLY.format, and for each limit: remaining, announced reset, wait.
  */
 export const DECIDE = defineScript(
   withWords(`${COUNTERS}${HELD}${LEASES}
 local limits, mode, step = cjson.decode(ARGV[1]), ARGV[2], ARGV[3]
-local most = tonumber(ARGV[4])
+local most, isListed = tonumber(ARGV[4]), #KEYS > #limits + (ARGV[6] and 1 or 0)
 cost = tonumber(ARGV[5])
 
 local function wait(l)
@@ -182,12 +181,12 @@ local function announced(l)
   return endingAt(l) or math.max(l.reset, now)
 end
 
--- Notes in l.restore what an undo could not tell from the counter. Of a smooth limit: the Reset if units were returned before, else 0. Of a
--- window: -1 if it was open with nothing consumed, and so stays open; else the units to restore if the window before it still runs. The
--- request that opened a window may be undone before others that joined it, so the last of them closes it.
+-- Notes in l.restore what an undo could not tell from the counter. Of a smooth limit: the Reset if units were returned before. Of a
+-- window: the units to restore if the window before it still runs, unless it was open with nothing consumed. The request that opened
+-- a window may be undone before others that joined it, so the last of them closes it.
 local function consume(l)
   if l.smooth then
-    l.restore = l.reset > l.mark and l.reset or 0
+    l.restore = l.reset > l.mark and l.reset or RESTORE.nothing
     if now < l.mark then l.parts = partsOf(l) else l.mark, l.parts = now, 0 end
     local whole, parts = stepsOf(l)
     l.mark = l.mark + whole
@@ -195,12 +194,12 @@ local function consume(l)
     if l.parts < 0 then l.parts, l.mark = l.parts + l.units, l.mark + 1 end
     l.reset = math.max(l.reset, l.mark)
     l.moved = true
-  elseif now >= l.reset then l.reset, l.consumed, l.moved, l.restore = endAfter(l, now), costOf(l), true, 0
+  elseif now >= l.reset then l.reset, l.consumed, l.moved, l.restore = endAfter(l, now), costOf(l), true, RESTORE.nothing
   elseif l.consumed + costOf(l) > l.units then
     l.restore = l.consumed
     l.reset, l.consumed, l.moved = endAfter(l, l.reset), costOf(l), true
   else
-    l.restore = l.consumed > 0 and l.units or -1
+    l.restore = l.consumed > 0 and l.units or RESTORE.openWindow
     l.consumed = l.consumed + costOf(l)
   end
   save(l)
@@ -214,7 +213,7 @@ local index, others, opening = KEYS[#limits + 1], #limits + 1, 0
 local function look(l, i)
   read(l, KEYS[i])
   if step == STEP.others then l.others = true end
-  l.part = most > 0 and l.role ~= 'global'
+  l.part = isListed and l.role ~= 'global'
   if l.part then
     others = others + 1
     if not l.known and held(index) < most - opening then
@@ -228,14 +227,14 @@ local function look(l, i)
   l.wait = wait(l)
 end
 
-local described, refusing, longest, code = 0, 0, 0, REPLY.format
+local described, refusing, longest, code = nil, nil, 0, REPLY.format
 for i, l in ipairs(limits) do
   if l.shadow then break end
   look(l, i)
   if l.others then code = REPLY.format + REPLY.usedOthers end
-  local isBehindGlobal = refusing > 0 and limits[refusing].role == 'global' and l.role ~= 'global'
+  local isBehindGlobal = refusing and limits[refusing].role == 'global' and l.role ~= 'global'
   if l.wait > longest and not isBehindGlobal then refusing, longest = i, l.wait end
-  if l.role ~= 'global' and l.role ~= 'group' and described == 0 then described = i end
+  if l.role ~= 'global' and l.role ~= 'group' and not described then described = i end
 end
 
 -- Of the windows of that limit, the one with the least left, the shortest of equals; where nothing is left, the one that resets last.
@@ -255,8 +254,12 @@ local function describe()
   described = found
 end
 
+local function replyAbout(place, left, wait)
+  return { code, now, place or NONE.limit, left, place and announced(limits[place]) or 0, wait }
+end
+
 if mode == MODE.read then
-  local reply = {}
+  local reply = { REPLY.format }
   for _, l in ipairs(limits) do
     for _, number in ipairs({ remaining(l), announced(l), l.wait }) do reply[#reply + 1] = number end
   end
@@ -283,11 +286,13 @@ if step == STEP.shared or step == STEP.sharedIfOpen then
   if limits[1].shadow then read(limits[1], KEYS[1]) end
   isNew = not limits[1].known
 end
-if isNew and step == STEP.sharedIfOpen then return { code + REPLY.undecided, now, 0, 0, 0, 0 } end
-if refusing > 0 then
-  local l = limits[refusing]
-  if l.others then code = code + REPLY.refusedByOthers end
-  return { code, now, refusing, 0, announced(l), l.wait }
+if isNew and step == STEP.sharedIfOpen then
+  code = code + REPLY.undecided
+  return replyAbout(nil, 0, 0)
+end
+if refusing then
+  if limits[refusing].others then code = code + REPLY.refusedByOthers end
+  return replyAbout(refusing, 0, longest)
 end
 
 local isFull = false
@@ -301,12 +306,11 @@ if isFull and ARGV[8] ~= '1' then
   code = code + REPLY.refusedAtOnce
   describe()
   local l = limits[described]
-  if not l then return { code, now, 0, 0, 0, 0 } end
-  return { code, now, described, (l.cost or 1) > 1 and 0 or remaining(l), announced(l), 0 }
+  return replyAbout(described, l and (l.cost or 1) == 1 and l.left or 0, 0)
 end
 
 code = code + REPLY.admitted
-local reply = { code, now, 0, 0, 0, 0 }
+local isUndoable, named = step ~= STEP.whole, {}
 if mode == MODE.take then
   if isFull then code = code + REPLY.fullInShadow
   elseif ARGV[6] then
@@ -314,7 +318,7 @@ if mode == MODE.take then
     code = code + REPLY.leased
   end
   if isNew then code = code + REPLY.opened end
-  local isUndoable, bit = step ~= STEP.whole, REPLY.refusedInShadow
+  local bit = REPLY.refusedInShadow
   for i, l in ipairs(limits) do
     -- What was opened before is noted by now.
     if l.shadow and l.refused == nil then lookAtTrial(i) end
@@ -326,24 +330,16 @@ if mode == MODE.take then
       elseif l.part and l.moved then noteHeld(index, l.reset, l.key) end
     else code = code + bit end
     if l.shadow then bit = bit * 2 end
-    if isUndoable or isShared(l) or l.back then
-      local isReturnable = not l.refused and (isUndoable or not l.others or l.priced)
-      local window = isReturnable and (l.smooth and l.mark or l.reset) or 0
-      reply[#reply + 1] = l.others and not isUndoable and -window or window
-    end
-  end
-  if isUndoable then
-    for _, l in ipairs(limits) do reply[#reply + 1] = l.restore or 0 end
-    for _, l in ipairs(limits) do reply[#reply + 1] = l.others and 1 or 0 end
+    if isUndoable or isShared(l) or l.back then named[#named + 1] = l end
   end
 end
-if step == STEP.own and most > 0 and held(index) >= most then code = code + REPLY.full end
-reply[1] = code
+if step == STEP.own and isListed and held(index) >= most then code = code + REPLY.full end
 describe()
-if described > 0 then
-  reply[3] = described
-  reply[4] = remaining(limits[described])
-  reply[5] = announced(limits[described])
+local reply = replyAbout(described, described and limits[described].left or 0, 0)
+for _, l in ipairs(named) do reply[#reply + 1] = l.refused and NONE.window or l.smooth and l.mark or l.reset end
+for _, l in ipairs(named) do reply[#reply + 1] = l.others and 1 or 0 end
+if isUndoable then
+  for _, l in ipairs(named) do reply[#reply + 1] = l.restore or RESTORE.nothing end
 end
 for _, l in ipairs(limits) do
   if l.told then reply[#reply + 1], reply[#reply + 2] = remaining(l), announced(l) end
@@ -355,7 +351,7 @@ return reply
 /**
  * Returns what a request cost, or consumes more if the cost is negative. KEYS: counters, and to undo, if requests have a main value,
  * the set of the counters that the caller holds. ARGV: their limits, the mode, the cost, and for each limit the window that its
- * units came from; to undo, then for each what DECIDE said to restore.
+ * units came from; to undo, then for each what DECIDE said to restore. Returns { REPLY.format }.
  */
 export const REFUND = defineScript(
   withWords(`${COUNTERS}
@@ -376,7 +372,7 @@ for i, l in ipairs(limits) do
   elseif l.known and not l.smooth and l.reset == window and now < window and l.consumed < ${MAX_COUNT} and (l.consumed > 0 or cost < 0) then
     local units = l.priced and not undoing and cost or costOf(l)
     l.consumed = math.min(${MAX_COUNT}, math.max(0, l.consumed - units))
-    l.empty = undoing and restore >= 0 and l.consumed == 0
+    l.empty = undoing and restore ~= RESTORE.openWindow and l.consumed == 0
     local start = startOf(l)
     if l.empty and start and start > now then
       -- It was opened in the slack of the previous window, which is still open: restore that one. It may have had room for a lower cost.
@@ -389,27 +385,27 @@ for i, l in ipairs(limits) do
     elseif l.empty == false then redis.call('ZADD', index, 'XX', l.reset, l.key) end
   end
 end
-return 0
+return { REPLY.format }
 `),
 );
 
 /**
- * Changes or counts what callers hold. ARGV begin with the mode, and go on by it:
+ * Changes or counts what callers hold, and returns { REPLY.format; what it counted ... }. ARGV begin with the mode, and go on by it:
  * - renew: the leases of KEYS[1], also those that have expired meanwhile, because their requests still run
  * - end: the leases of KEYS[1]
- * - count: nothing; returns the number of valid leases for each of KEYS
+ * - count: nothing; counts the valid leases of each of KEYS
  * - note: a shared counter that the caller has opened, and its Reset, for the set of counters KEYS[1]
  * - drop: beginnings of names in the set of counters that is then the last of KEYS: deletes the other KEYS, and counters with these names
  */
 export const HOLD = defineScript(
   withWords(`${CLOCK}${HELD}${LEASES}
-local mode, counts = ARGV[1], {}
+local mode, reply = ARGV[1], { REPLY.format }
 if mode == MODE.renew then
   for i = 2, #ARGV do holdLease(KEYS[1], ARGV[i]) end
 elseif mode == MODE.end then
   for i = 2, #ARGV do redis.call('ZREM', KEYS[1], ARGV[i]) end
 elseif mode == MODE.count then
-  for i, key in ipairs(KEYS) do counts[i] = redis.call('ZCOUNT', key, string.format('(%.0f', now), now + ${LEASE_MS}) end
+  for i, key in ipairs(KEYS) do reply[i + 1] = redis.call('ZCOUNT', key, string.format('(%.0f', now), now + ${LEASE_MS}) end
 elseif mode == MODE.note then
   noteHeld(KEYS[1], tonumber(ARGV[3]), ARGV[2])
 elseif mode == MODE.drop then
@@ -427,6 +423,6 @@ elseif mode == MODE.drop then
     end
   end
 end
-return counts
+return reply
 `),
 );

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../core/index.ts';
 import type { Place } from '../../index.ts';
-import type { Health, RedisConnection } from '../connection/index.ts';
+import { type Health, type RedisConnection, RedisError, readReply } from '../connection/index.ts';
 import { HOLD, LEASE_MS } from './counter-scripts.ts';
 import { MODE } from './script-words.ts';
 
@@ -77,8 +77,9 @@ export class Leases {
     }
     for (const [key, leases] of Map.groupBy(due, ({ key }) => key)) {
       const ids = leases.map(({ id }) => id);
-      connection.run(HOLD, [key], [MODE.renew, ...ids], error => {
-        if (error !== null) health.mention(error, 'renew leases');
+      connection.run(HOLD, [key], [MODE.renew, ...ids], (error, reply) => {
+        const done = error ?? readReply(reply, 'limit');
+        if (done instanceof RedisError) health.mention(done, 'renew leases');
       });
     }
   }
@@ -94,10 +95,11 @@ export class Leases {
   #notifyEnds(key: string, ends: readonly Untold[]): void {
     const { connection, health } = this.#dependencies;
     const ids = ends.map(({ id }) => id);
-    connection.run(HOLD, [key], [MODE.end, ...ids], error => {
-      if (error === null) return;
+    connection.run(HOLD, [key], [MODE.end, ...ids], (error, reply) => {
+      const done = error ?? readReply(reply, 'limit');
+      if (!(done instanceof RedisError)) return;
       for (const each of ends) this.#remember(each);
-      health.mention(error, 'end leases');
+      health.mention(done, 'end leases');
     });
   }
 

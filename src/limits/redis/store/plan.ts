@@ -9,7 +9,8 @@ import type {
   WindowState,
 } from '../../index.ts';
 import { isSharedRole, limitsIn, NO_LIMITS, NO_SHADOW, NO_WINDOWS, windowsOf } from '../../index.ts';
-import { isOfThisFormat, REPLY, STEP, type StepKind } from './script-words.ts';
+import { RedisError, readNumbers, unexpectedReply } from '../connection/index.ts';
+import { NONE, REPLY, STEP, type StepKind } from './script-words.ts';
 
 /** One step of a decision: what is the same in the call to the script for every request with these limits. */
 export interface Step {
@@ -155,32 +156,35 @@ export interface LeaseAsked {
 /** The script's reply to one step. */
 export interface ScriptResponse {
   readonly decision: Decision;
-  /** The index of the refusing limit in the step; -1 if admitted. */
-  readonly refusedBy: number;
+  /** The index of the refusing limit in the step; `null` if none of them refused. */
+  readonly refusedBy: number | null;
   /** The bits of REPLY; see `has`. */
   readonly code: number;
-  /** The windows of the consumed units: of all limits, in order, or in a whole decision only of those that can be returned. */
+  /**
+   * The windows of the consumed units, or NONE.window: of all limits, in order, or in a whole decision only of those that can be
+   * returned.
+   */
   readonly windows: readonly number[];
+  /** For each of these, whether they came from the counter that further main values share. */
+  readonly usedOthers: readonly boolean[];
   /** For each limit, what an undo restores; empty in a whole decision. */
   readonly toRestore: readonly number[];
-  /** For each limit, whether it used the counter that further main values share; empty in a whole decision. */
-  readonly usedOthers: readonly boolean[];
 }
 
-/** Reads the script's reply to a step. Returns `null` if it is malformed, or has another format. */
-export function readScriptResponse(reply: unknown, step: Step): ScriptResponse | null {
-  if (!Array.isArray(reply) || reply.length < 6) return null;
-  if (!reply.every(number => Number.isSafeInteger(number))) return null;
-  const [code, nowMs, place, remaining, resetAtMs, waitMs] = reply as SixNumbers;
-  const limit = place === 0 ? null : step.limits[place - 1];
-  if (limit === undefined || !isOfThisFormat(code)) return null;
+/** Reads the script's reply to a step. Returns an error if it is malformed, or has another format. */
+export function readScriptResponse(reply: unknown, step: Step): ScriptResponse | RedisError {
+  const numbers = readNumbers(reply, 'limit', 6);
+  if (numbers instanceof RedisError) return numbers;
+  const [code, nowMs, place, remaining, resetAtMs, waitMs] = numbers as SixNumbers;
+  const limit = place === NONE.limit ? null : step.limits[place - 1];
+  if (limit === undefined) return unexpectedReply('limit');
   const admitted = (code & REPLY.admitted) !== 0;
   const atOnce = (code & REPLY.refusedAtOnce) !== 0;
   const otherParts = (code & REPLY.refusedByOthers) !== 0;
-  const end = admitted ? reply.length - 2 * step.told.length : reply.length;
-  const size = step.kind === STEP.whole ? end - 6 : step.limits.length;
-  const windows: readonly number[] = reply.slice(6, Math.min(6 + size, end));
-  const usedOthers = reply.slice(6 + 2 * size, end).map(each => each === 1);
+  const end = admitted ? numbers.length - 2 * step.told.length : numbers.length;
+  const size = (end - 6) / (step.kind === STEP.whole ? 2 : 3);
+  const windows = numbers.slice(6, 6 + size);
+  const usedOthers = numbers.slice(6 + size, 6 + 2 * size).map(each => each === 1);
   const drawn = { windows, usedOthers };
   return {
     decision: {
@@ -198,15 +202,15 @@ export function readScriptResponse(reply: unknown, step: Step): ScriptResponse |
       sharedKey: !admitted && !atOnce && isSharedRole(limit?.role ?? 'global') && !otherParts,
       otherParts,
       drawn: admitted ? drawnIn(step, drawn) : NO_SHADOW.drawn,
-      windows: admitted ? toldIn(step, reply.slice(end), nowMs) : NO_WINDOWS,
+      windows: admitted ? toldIn(step, numbers.slice(end), nowMs) : NO_WINDOWS,
       shadow: admitted ? shadowOf(code, drawn, step) : NO_SHADOW,
       decidedAtMs: nowMs,
     },
-    refusedBy: admitted || atOnce ? -1 : place - 1,
+    refusedBy: admitted || atOnce || limit === null ? null : place - 1,
     code,
     windows,
-    toRestore: reply.slice(6 + size, Math.min(6 + 2 * size, end)),
     usedOthers,
+    toRestore: numbers.slice(6 + 2 * size, end),
   };
 }
 
@@ -214,7 +218,7 @@ export function has({ code }: Pick<ScriptResponse, 'code'>, bit: number): boolea
   return (code & bit) !== 0;
 }
 
-type SixNumbers = [number, number, number, number, number, number];
+type SixNumbers = readonly [number, number, number, number, number, number];
 
 /** Where units came from. */
 type DrawnIn = Pick<ScriptResponse, 'windows' | 'usedOthers'>;
@@ -254,9 +258,9 @@ function drawnIn(
   const asked = inShadow ? returnedInShadow : returned;
   if (asked.length === 0) return NO_SHADOW.drawn;
   return named.flatMap((limit, at) => {
-    const window = windows[at] ?? 0;
-    if (window === 0 || !asked.includes(limit)) return [];
-    if (window > 0 && usedOthers[at] !== true) return [{ limit, window }];
-    return limit.isPriced ? [{ limit, window: Math.abs(window), standIn: null }] : [];
+    const window = windows[at] ?? NONE.window;
+    if (window === NONE.window || !asked.includes(limit)) return [];
+    if (usedOthers[at] !== true) return [{ limit, window }];
+    return limit.isPriced ? [{ limit, window, standIn: null }] : [];
   });
 }

@@ -7,7 +7,9 @@ import {
   type RedisConnection,
   RedisError,
   type RedisScript,
+  readNumbers,
   replyTo,
+  unexpectedReply,
 } from '../connection/index.ts';
 import { DECIDE, HOLD } from './counter-scripts.ts';
 import type { Fallback } from './fallback.ts';
@@ -85,14 +87,18 @@ export class RedisAllowances implements AllowanceStore {
     const { keys, keysPerCaller, clock } = this.#dependencies;
     const [first] = limits;
     const isShared = first !== undefined && isSharedRole(first.role);
-    const most = main === '' || isShared ? 0 : keysPerCaller();
     const names = isShared ? [keys.shared(first, main)] : this.#ownKeys(limits, caller, main);
     const text = textOf(limits, clock.epochMs());
-    const reply = await this.#run(DECIDE, names, [text, MODE.read, STEP.whole, most, 1]);
-    return readReply(reply, limits);
+    const left = await this.#run(DECIDE, names, [text, MODE.read, STEP.whole, keysPerCaller(), 1]);
+    return limits.map(({ units }, at) => {
+      const [remaining, resetAtMs, waitMs] = left.slice(3 * at);
+      if (remaining === undefined || resetAtMs === undefined || waitMs === undefined)
+        throw unexpectedReply(NAME);
+      return { units, remaining, resetAtMs, waitMs };
+    });
   }
 
-  async #countLeases(limits: readonly Limit[], caller: string, main: string): Promise<number[]> {
+  async #countLeases(limits: readonly Limit[], caller: string, main: string): Promise<readonly number[]> {
     const { keys } = this.#dependencies;
     const own = keys.caller(caller);
     const counts = await this.#run(
@@ -100,9 +106,8 @@ export class RedisAllowances implements AllowanceStore {
       limits.map(limit => keys.leases(own, limit, main)),
       [MODE.count],
     );
-    if (Array.isArray(counts) && counts.length === limits.length && counts.every(Number.isSafeInteger))
-      return counts;
-    throw UNEXPECTED;
+    if (counts.length === limits.length) return counts;
+    throw unexpectedReply(NAME);
   }
 
   /** The keys of a caller, in the order of the scripts. */
@@ -134,12 +139,20 @@ export class RedisAllowances implements AllowanceStore {
     await this.#run(HOLD, names, [MODE.drop, ...starts]);
   }
 
-  #run(script: RedisScript, keys: readonly string[], args: readonly Argument[]): Promise<unknown> {
-    return replyTo(reply => this.#dependencies.connection.run(script, keys, args, reply));
+  /** Runs a script. Resolves to the numbers after the format. */
+  async #run(
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly Argument[],
+  ): Promise<readonly number[]> {
+    const reply = await replyTo(reply => this.#dependencies.connection.run(script, keys, args, reply));
+    const numbers = readNumbers(reply, NAME);
+    if (numbers instanceof RedisError) throw numbers;
+    return numbers.slice(1);
   }
 }
 
-const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the allowance script');
+const NAME = 'allowance';
 
 /**
  * Splits limits into portions, in order. A shared one has its own, since in a cluster it may be anywhere; the caller's own are in
@@ -154,13 +167,4 @@ function portionsOf(limits: readonly Limit[]): Limit[][] {
     else last.push(limit);
   }
   return portions;
-}
-
-function readReply(reply: unknown, limits: readonly Limit[]): Allowance[] {
-  const numbers = Array.isArray(reply) ? reply.map(Number) : [];
-  return limits.map(({ units }, at) => {
-    const [remaining = Number.NaN, resetAtMs = Number.NaN, waitMs = Number.NaN] = numbers.slice(3 * at);
-    if (![remaining, resetAtMs, waitMs].every(Number.isSafeInteger)) throw UNEXPECTED;
-    return { units, remaining, resetAtMs, waitMs };
-  });
 }

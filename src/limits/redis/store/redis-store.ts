@@ -17,6 +17,7 @@ import {
   type RedisConnection,
   RedisError,
   type RedisScript,
+  readReply,
 } from '../connection/index.ts';
 import { DECIDE, HOLD, REFUND } from './counter-scripts.ts';
 import { Fallback, type FallbackDependencies } from './fallback.ts';
@@ -26,7 +27,7 @@ import { Leases } from './leases.ts';
 import type { LeaseAsked, Question, ScriptResponse, Step } from './plan.ts';
 import { byPeriod, has, planOf, readScriptResponse, textOf } from './plan.ts';
 import { RedisAllowances } from './redis-allowances.ts';
-import { MODE, REPLY, STEP } from './script-words.ts';
+import { MODE, NONE, REPLY, STEP } from './script-words.ts';
 
 export interface RedisStoreDependencies extends FallbackDependencies {
   readonly connection: Pick<RedisConnection, 'isCluster' | 'prefix' | 'run'>;
@@ -45,7 +46,7 @@ interface Taken {
   readonly response: ScriptResponse;
 }
 
-type OnTaken = (taken: Taken | null, error: RedisError) => void;
+type OnTaken = (taken: Taken | RedisError) => void;
 
 /**
  * Counts in Redis, for all gateways together. A decision is one round trip: one script checks all limits of the request and
@@ -199,8 +200,8 @@ export class RedisStore implements LimitStore {
         resolve(this.#failed(RedisError.of(error), question)),
       );
     else
-      this.#take(question, whole, (taken, error) => {
-        if (taken === null) resolve(this.#failed(error, question));
+      this.#take(question, whole, taken => {
+        if (taken instanceof RedisError) resolve(this.#failed(taken, question));
         else resolve(this.#decided(question, taken.response.decision, [taken]));
       });
     return promise;
@@ -244,7 +245,7 @@ export class RedisStore implements LimitStore {
   async #takeOne(question: Question, step: Step, isFull: boolean): Promise<Taken> {
     const take = (asked: Step) =>
       new Promise<Taken>((resolve, reject) => {
-        this.#take(question, asked, (taken, error) => (taken === null ? reject(error) : resolve(taken)));
+        this.#take(question, asked, taken => (taken instanceof RedisError ? reject(taken) : resolve(taken)));
       });
     if (step.kind === STEP.own || !isFull) return take(step);
     const taken = await take({ ...step, kind: STEP.sharedIfOpen });
@@ -263,7 +264,7 @@ export class RedisStore implements LimitStore {
   #noteOpened({ callerKeys }: Question, taken: readonly Taken[]): void {
     for (const { keys, response } of taken) {
       if (!has(response, REPLY.opened)) continue;
-      const note = [MODE.note, keys[0] ?? '', response.windows[0] ?? 0];
+      const note = [MODE.note, keys[0] ?? '', response.windows[0] ?? NONE.window];
       this.#tell('note an opened counter', HOLD, [this.#keys.parts(callerKeys)], note);
     }
   }
@@ -293,15 +294,15 @@ export class RedisStore implements LimitStore {
     const askedAtMs = clock.monotonicMs();
     const { version } = this.#refusals;
     const keys = this.#keysOf(question, step);
-    const most = keys.length > step.limits.length ? this.#keysPerCaller : 0;
-    const args = [step.text(clock.epochMs()), consuming ? MODE.take : MODE.look, step.kind, most, cost];
+    const mode = consuming ? MODE.take : MODE.look;
+    const args = [step.text(clock.epochMs()), mode, step.kind, this.#keysPerCaller, cost];
     const lease = step.kind === STEP.whole || step.kind === STEP.own ? question.lease : null;
     if (lease !== null) args.push(lease.limit.units, lease.id, lease.inShadow ? 1 : 0);
     connection.run(DECIDE, lease === null ? keys : [...keys, lease.key], args, (error, value) => {
-      const response = error === null ? readScriptResponse(value, step) : null;
-      const taken = response && { step, keys, response };
-      if (taken !== null) this.#note(taken, cost, askedAtMs, version);
-      respond(taken, error ?? UNEXPECTED);
+      const response = error ?? readScriptResponse(value, step);
+      const taken = response instanceof RedisError ? response : { step, keys, response };
+      if (!(taken instanceof RedisError)) this.#note(taken, cost, askedAtMs, version);
+      respond(taken);
     });
   }
 
@@ -325,6 +326,7 @@ export class RedisStore implements LimitStore {
       ? step.limits.find(({ role }) => role !== 'global')
       : undefined;
     if (others !== undefined) this.#dependencies.local.countCallerOverflow(others);
+    if (response.refusedBy === null) return;
     const limit = step.limits[response.refusedBy];
     const key = keys[response.refusedBy];
     if (limit === undefined || key === undefined || isSharedRole(limit.role)) return;
@@ -335,8 +337,9 @@ export class RedisStore implements LimitStore {
 
   /** Runs a script that nothing waits for. A unit that cannot be returned is lost until its window is over. */
   #tell(task: string, script: RedisScript, keys: readonly string[], args: readonly Argument[]): void {
-    this.#dependencies.connection.run(script, keys, args, error => {
-      if (error !== null) this.#dependencies.health.mention(error, task);
+    this.#dependencies.connection.run(script, keys, args, (error, reply) => {
+      const done = error ?? readReply(reply, 'limit');
+      if (done instanceof RedisError) this.#dependencies.health.mention(done, task);
     });
   }
 
@@ -392,5 +395,3 @@ function describedOf(decisions: readonly Decision[]): Decision | null {
 }
 
 const SHADOW_ROLES: readonly ShadowRole[] = [...LIMIT_ROLES, 'concurrent'];
-
-const UNEXPECTED = new RedisError('error', 'Redis gave an unexpected reply to the limit script');

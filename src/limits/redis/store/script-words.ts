@@ -1,4 +1,4 @@
-import { FORMAT } from '../options.ts';
+import { REPLY_FORMAT } from '../connection/index.ts';
 
 /** What a script is asked to do, among its arguments. */
 export const MODE = {
@@ -43,10 +43,7 @@ export const STEP = {
 
 export type StepKind = (typeof STEP)[keyof typeof STEP];
 
-/** Above the bits for four windows in shadow of each of four roles. */
-const FORMAT_AT = 25;
-
-/** The bits of the first number of a decision's reply. */
+/** The bits of the first number of a reply. All but the format are of a decision. */
 export const REPLY = {
   admitted: 1 << 0,
   /** The counter that a caller's further main values share had a part in it. */
@@ -65,26 +62,39 @@ export const REPLY = {
   leased: 1 << 7,
   /** The requests in flight would have refused in shadow. */
   fullInShadow: 1 << 8,
-  /** The first limit in shadow would have refused; the bits of the other fifteen follow. */
+  /** The first limit in shadow would have refused; the bits of the other fifteen follow: four windows of each of four roles. */
   refusedInShadow: 1 << 9,
-  /** The format of the reply: no bit is higher. */
-  format: FORMAT << FORMAT_AT,
+  /** Higher than all others. */
+  format: REPLY_FORMAT,
 } as const;
 
-/** Whether a reply has the format that this gateway reads. */
-export function isOfThisFormat(code: number): boolean {
-  return code >> FORMAT_AT === FORMAT;
-}
+/** Stand for what there is none of, among the numbers of replies and arguments. */
+export const NONE = {
+  /** No limit is described. */
+  limit: 0,
+  /** No unit was consumed. */
+  window: 0,
+} as const;
 
+/** Stand for numbers that an undo restores to a limit. */
+const RESTORE = {
+  nothing: 0,
+  /** The window was open with nothing consumed, and stays open. */
+  openWindow: -1,
+} as const;
+
+const GROUPS = { MODE, STEP, REPLY, NONE, RESTORE };
 const WORDS: ReadonlyMap<string, string> = new Map(
-  Object.entries({ MODE, STEP, REPLY }).flatMap(([group, words]) =>
+  Object.entries(GROUPS).flatMap(([group, words]) =>
     Object.entries(words).map(([name, word]) => [`${group}.${name}`, JSON.stringify(word)] as const),
   ),
 );
 
+const NAMES = new RegExp(`\\b(?:${Object.keys(GROUPS).join('|')})\\.\\w+`, 'g');
+
 /** Writes these words into Lua: `MODE.take`, `STEP.own` and `REPLY.admitted` become constants, so they cost nothing there. */
 export function withWords(lua: string): string {
-  return lua.replaceAll(/\b(?:MODE|STEP|REPLY)\.\w+/g, name => {
+  return lua.replaceAll(NAMES, name => {
     const word = WORDS.get(name);
     if (word === undefined) throw new Error(`${name} is not a word of the scripts`);
     return word;

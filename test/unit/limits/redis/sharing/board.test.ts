@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Fact } from '../../../../../src/core/index.ts';
+import { REPLY_FORMAT } from '../../../../../src/limits/redis/connection/index.ts';
 import { Board, type RedisConnection, RedisError } from '../../../../../src/limits/redis/index.ts';
 import { POST } from '../../../../../src/limits/redis/sharing/board-scripts.ts';
 import { FrozenClock } from '../../frozen-clock.ts';
@@ -20,7 +21,8 @@ class ScriptedRedis implements Pick<RedisConnection, 'prefix' | 'script' | 'subs
       return 'a';
     }
     this.reads.push(args.slice(0, 2));
-    return this.replies.length > 0 ? this.replies.shift() : ['', 0, 0];
+    const reply = this.replies.length > 0 ? this.replies.shift() : ['', 0, 0];
+    return Array.isArray(reply) ? [REPLY_FORMAT, ...reply] : reply;
   }
 
   subscribe(_channel: string, { message }: { message: (text: string) => void }): void {
