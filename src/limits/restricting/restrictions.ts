@@ -1,6 +1,6 @@
-import type { RestrictionReason, RestrictionTableName } from '../../core/index.ts';
+import type { Clock, RestrictionReason, RestrictionTableName } from '../../core/index.ts';
 import { ownString } from '../../core/index.ts';
-import { Announcer, type AnnouncerOptions } from './announcer.ts';
+import { Announcer, type Others } from './announcer.ts';
 import { Lifts } from './lifts.ts';
 import type {
   AnonymousRestriction,
@@ -23,8 +23,11 @@ import {
 } from './restriction.ts';
 import { RestrictionList, type RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
-interface RestrictionsOptions extends AnnouncerOptions {
+interface RestrictionsOptions {
+  readonly clock: Clock;
   readonly listener: RestrictionListener;
+  /** `NO_OTHERS` for a gateway on its own. */
+  readonly others: Others;
   /**
    * Maximum restrictions held in each table. Default 10,000 by operators, 50,000 of principals, 100,000 of addresses, 50,000 on
    * webhooks.
@@ -64,7 +67,7 @@ export class Restrictions {
   constructor(options: RestrictionsOptions) {
     this.#listener = options.listener;
     this.#networkOf = options.networkOf ?? (() => '');
-    this.#announcer = new Announcer(options);
+    this.#announcer = new Announcer(options.clock, options.others);
     this.#tables = new RestrictionTables(options.places);
     this.listed = new RestrictionList(options.clock, this.#tables);
   }

@@ -24,10 +24,13 @@ export function sharedRestrictions(
   const met = part.topic<Fact>('met');
   const restrictions = new Restrictions({
     ...options,
-    announce: restriction => begun.post(factOf(restriction)),
-    announceLift: lift => lifts.post(factOfLift(lift)),
-    withdraw: restriction => begun.withdraw(factOf(restriction).name, restriction.lifts),
-    thread: { isMain: part.isMain, met: restriction => met.post(factOf(restriction)) },
+    others: {
+      isMain: part.isMain,
+      began: restriction => begun.post(factOf(restriction)),
+      lifted: lift => lifts.post(factOfLift(lift)),
+      evicted: restriction => begun.withdraw(factOf(restriction).name, restriction.lifts),
+      met: restriction => met.post(factOf(restriction)),
+    },
   });
   shareRestrictions(restrictions, begun, lifts, met);
   return restrictions;

@@ -4,10 +4,11 @@ import {
   AddressOffences,
   type AnonymousRestriction,
   type Lift,
+  NO_OTHERS,
   type Restriction,
   Restrictions,
 } from '../../../../src/limits/index.ts';
-import { anAddress } from '../../../support/restricted-clients.ts';
+import { anAddress, beyond } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const ADDRESS = '192.0.2.1';
@@ -35,8 +36,11 @@ class Gateway extends Restrictions {
         prolonged: () => {},
         evicted: () => {},
       },
-      announce: restriction => posted.push({ restriction }),
-      announceLift: lift => posted.push({ lift }),
+      others: {
+        ...NO_OTHERS,
+        began: restriction => posted.push({ restriction: beyond(restriction) }),
+        lifted: lift => posted.push({ lift }),
+      },
     });
     this.released = released;
   }
@@ -51,7 +55,7 @@ class Gateway extends Restrictions {
   /** What it would tell a Redis that has lost everything. */
   knows(): typeof posted {
     return [
-      ...[...this.running()].map(restriction => ({ restriction })),
+      ...[...this.running()].map(restriction => ({ restriction: beyond(restriction) })),
       ...[...this.lifted()].map(lift => ({ lift })),
     ];
   }
