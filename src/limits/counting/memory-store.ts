@@ -45,8 +45,8 @@ export interface StoreCounts {
 
 /** Rows checked per sweep: a fraction of a millisecond. */
 const ROWS_PER_TICK = 10_000;
-/** Rows checked at a time if others are waiting meanwhile. */
-const SHARED_ROWS = 250;
+/** Rows checked at a time: other threads wait meanwhile. */
+const ROWS_AT_ONCE = 250;
 
 /** Refuses in place of a limit if too many requests are in flight. */
 const IN_FLIGHT = 'in flight';
@@ -72,8 +72,13 @@ export class MemoryStore implements LimitStore {
   readonly #decision: Numbers = { ...UNLIMITED };
   /** The place that the decision at hand has taken. */
   #place: Place | null = null;
-  #isSweeping = false;
-  #sharing: Steps<void> | null = null;
+  /** How many rows the sweep at hand has yet to check, until the memory is free. */
+  #unswept = 0;
+  readonly #sweepSome = () => {
+    this.#counters.readClock();
+    this.#counters.table.sweep(this.#counters.moment.nowMs, Math.min(this.#unswept, ROWS_AT_ONCE));
+    this.#unswept -= ROWS_AT_ONCE;
+  };
 
   constructor(options: MemoryStoreOptions) {
     this.inFlight = options.inFlight ?? new InFlight();
@@ -115,30 +120,26 @@ export class MemoryStore implements LimitStore {
     const { memory, keyspaces } = this.#counters;
     const all = [...limits];
     keyspaces.check(all);
-    if (memory.isShared && memory.worker === MAIN_THREAD) void memory.soon(() => keyspaces.share(all));
+    // The main thread must not wait; a worker serves only then.
+    if (memory.worker === MAIN_THREAD) void memory.soon(() => keyspaces.share(all));
     else memory.whole(() => keyspaces.share(all));
   }
 
-  /**
-   * The same for a reload, in steps, of limits that were checked. In shared memory the lock is free between them; the main thread
-   * goes on by itself, since it never waits for the lock.
-   */
+  /** The same for a reload, in steps, of limits that were checked. In shared memory the lock is free between them. */
   *shareInSteps(limits: Iterable<Limit>): Steps<void> {
     const { memory, keyspaces } = this.#counters;
     const sharing = keyspaces.shareInSteps(limits);
-    this.#sharing = sharing;
-    const isDone = () => doSome(sharing);
-    if (memory.isShared && memory.worker === MAIN_THREAD) void this.#shareSoon(sharing);
-    else while (!memory.whole(isDone)) yield;
-  }
-
-  /** Ends early if another configuration has come. */
-  async #shareSoon(sharing: Steps<void>): Promise<void> {
     let isDone = false;
-    while (!isDone && this.#sharing === sharing)
-      await this.#counters.memory.soon(() => {
-        isDone = doSome(sharing);
-      });
+    let isWaiting = false;
+    const share = () => {
+      isWaiting = false;
+      isDone = doSome(sharing);
+    };
+    for (; !isDone; yield) {
+      if (isWaiting) continue;
+      isWaiting = true;
+      void memory.soon(share);
+    }
   }
 
   /** Reads the clock, and returns what `decidedAtMs` would be now. */
@@ -153,6 +154,7 @@ export class MemoryStore implements LimitStore {
 
   decide(limits: LimitSet, caller: string, main: string, group = '', cost = 1): Decision {
     const { memory } = this.#counters;
+    // Without a closure a decision takes 2 to 10 % less time.
     if (!memory.isShared) return this.#decide(limits, caller, main, group, cost);
     return memory.whole(() => this.#decide(limits, caller, main, group, cost));
   }
@@ -186,21 +188,10 @@ export class MemoryStore implements LimitStore {
    * the main thread does it for all.
    */
   sweep(): void {
-    const { memory } = this.#counters;
-    if (!memory.isShared) this.#sweep(ROWS_PER_TICK);
-    else if (memory.worker === MAIN_THREAD && !this.#isSweeping) void this.#sweepShared();
-  }
-
-  async #sweepShared(): Promise<void> {
-    this.#isSweeping = true;
-    for (let rows = 0; rows < ROWS_PER_TICK; rows += SHARED_ROWS)
-      await this.#counters.memory.soon(() => this.#sweep(SHARED_ROWS));
-    this.#isSweeping = false;
-  }
-
-  #sweep(rows: number): void {
-    this.#counters.readClock();
-    this.#counters.table.sweep(this.#counters.moment.nowMs, rows);
+    const { memory, table } = this.#counters;
+    if (memory.worker !== MAIN_THREAD || this.#unswept > 0) return;
+    this.#unswept = Math.min(ROWS_PER_TICK, table.used);
+    for (let rows = this.#unswept; rows > 0; rows -= ROWS_AT_ONCE) void memory.soon(this.#sweepSome);
   }
 
   #decide(limits: LimitSet, caller: string, main: string, group: string, cost: number): Decision {
