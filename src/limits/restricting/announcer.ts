@@ -1,6 +1,6 @@
 import type { Clock } from '../../core/index.ts';
 import type { AnonymousRestriction, Lift, Restriction } from './restriction.ts';
-import { isNamed, newRestriction } from './restriction.ts';
+import { isNamed } from './restriction.ts';
 
 /** Those who are told of restrictions: the other threads of this process, and other gateways. */
 export interface Others {
@@ -28,10 +28,7 @@ export const NO_OTHERS: Others = {
   met() {},
 };
 
-/** An announcement comes back from other processes, prolonged by its travel time; differences up to this are ignored. */
-const ECHO_MS = 250;
-
-/** Translates between restrictions and what gateways, and the threads of one, tell each other about them. */
+/** Tells others what happens to restrictions here. */
 export class Announcer {
   readonly #clock: Clock;
   readonly #others: Others;
@@ -70,41 +67,7 @@ export class Announcer {
     return { ...told, whom: { key: restriction.key, webhook: restriction.webhook, untilMs } };
   }
 
-  restrictionOf(told: AnonymousRestriction): Restriction {
-    const { kind, digest, reason, forMs, lifts, network, owner } = told;
-    return newRestriction({
-      kind,
-      key: null,
-      webhook: '',
-      reason,
-      digest,
-      lifts,
-      network,
-      owner,
-      sinceEpochMs: this.sinceOf(told),
-      untilEpochMs: this.epochOf(this.nowMs()) + forMs,
-      untilMs: this.endOf(told),
-    });
-  }
-
-  /** Whether a restriction reported by another gateway ends later than the one known here, or began after a later lift. */
-  goesBeyond(told: AnonymousRestriction, before: Restriction): boolean {
-    if (told.lifts !== before.lifts) return told.lifts > before.lifts;
-    const echoMs = isNamed(before) && told.whom === undefined ? ECHO_MS : 0;
-    return this.endOf(told) > before.untilMs + echoMs;
-  }
-
-  /** When a restriction ends here. Threads of a process share a clock, and none refuses longer than the others. */
-  endOf({ forMs, whom }: AnonymousRestriction): number {
-    return whom?.untilMs ?? this.nowMs() + forMs;
-  }
-
-  /** When a restriction began. The clock of the announcing gateway may be ahead. */
-  sinceOf({ sinceEpochMs }: AnonymousRestriction): number {
-    const epochMs = this.epochOf(this.nowMs());
-    return Math.min(sinceEpochMs ?? epochMs, epochMs);
-  }
-
+  /** A moment of the monotonic clock, in milliseconds since the epoch. */
   epochOf(monotonicMs: number): number {
     return Math.floor(this.#clock.epochMs()) + monotonicMs - this.nowMs();
   }

@@ -49,20 +49,30 @@ function shareRestrictions(
     const reason = RESTRICTION_REASONS.find(each => each === reasonName);
     if (kind !== undefined && reason !== undefined && digest !== '') {
       const sinceEpochMs = /^\d{1,15}$/.test(since) ? Number(since) : null;
-      restrictions.adopt({ kind, reason, digest, forMs, lifts: value, sinceEpochMs, network, owner, whom });
+      restrictions.gossip.adopt({
+        kind,
+        reason,
+        digest,
+        forMs,
+        lifts: value,
+        sinceEpochMs,
+        network,
+        owner,
+        whom,
+      });
     }
   };
   met.join({ learn, everything: () => [] });
   begun.join({
     learn,
     *everything() {
-      for (const restriction of restrictions.running()) yield factOf(restriction);
+      for (const restriction of restrictions.gossip.running()) yield factOf(restriction);
     },
   });
   lifts.join({
-    learn: ({ name, value, forMs }) => restrictions.adoptLift({ digest: name, count: value, forMs }),
+    learn: ({ name, value, forMs }) => restrictions.gossip.adoptLift({ digest: name, count: value, forMs }),
     *everything() {
-      for (const lift of restrictions.lifted()) yield factOfLift(lift);
+      for (const lift of restrictions.gossip.lifted()) yield factOfLift(lift);
     },
   });
 }

@@ -174,7 +174,7 @@ describe('a tally of several gateways', () => {
   test('forgets even where the counts of the process are left to another thread', () => {
     times(2, () => invalid.note(A));
     for (const { digest } of [...restrictions.listed.all()])
-      restrictions.adoptLift({ digest, count: 1, forMs: 1_000 });
+      restrictions.gossip.adoptLift({ digest, count: 1, forMs: 1_000 });
     expect([restrictions.waitMs(anAddress(A)), forgotten.length]).toEqual([0, 1]);
     invalid.note(A);
     expect(restrictions.waitMs(anAddress(A))).toBe(600_000);

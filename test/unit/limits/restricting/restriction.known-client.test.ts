@@ -25,7 +25,7 @@ function adopted(): Restrictions {
   other.restrict({ kind: 'address', key: '192.0.2.1', webhook: '', reason }, 60_000);
   other.restrict({ kind: 'principal', key: 'user:app:mallory', webhook: '', reason }, 60_000);
   const restrictions = new Restrictions({ clock, listener, others: NO_OTHERS });
-  for (const each of told) restrictions.adopt(beyond(each));
+  for (const each of told) restrictions.gossip.adopt(beyond(each));
   return restrictions;
 }
 
@@ -53,7 +53,7 @@ test('a check costs no hash while all clients of its kind that are restricted ar
   const restrictions = new Restrictions({ clock: new FrozenClock(), listener, others: NO_OTHERS });
   const reason = 'invalid_requests';
   restrictions.restrict({ kind: 'address', key: '192.0.2.1', webhook: '', reason }, 60_000);
-  restrictions.adopt({
+  restrictions.gossip.adopt({
     ...{ kind: 'principal', digest: 'digest', reason, forMs: 60_000, lifts: 0 },
     ...{ sinceEpochMs: null, network: '', owner: '' },
   });

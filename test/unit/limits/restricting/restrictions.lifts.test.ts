@@ -47,16 +47,16 @@ class Gateway extends Restrictions {
 
   hear(facts: typeof posted): void {
     for (const { restriction, lift } of facts) {
-      if (restriction !== undefined) this.adopt(restriction);
-      if (lift !== undefined) this.adoptLift(lift);
+      if (restriction !== undefined) this.gossip.adopt(restriction);
+      if (lift !== undefined) this.gossip.adoptLift(lift);
     }
   }
 
   /** What it would tell a Redis that has lost everything. */
   knows(): typeof posted {
     return [
-      ...[...this.running()].map(restriction => ({ restriction: beyond(restriction) })),
-      ...[...this.lifted()].map(lift => ({ lift })),
+      ...[...this.gossip.running()].map(restriction => ({ restriction: beyond(restriction) })),
+      ...[...this.gossip.lifted()].map(lift => ({ lift })),
     ];
   }
 }
@@ -144,10 +144,10 @@ describe('a restriction that is lifted', () => {
     restrict(gateway);
     gateway.lift(digestIn(gateway));
     clock.advance(TEN_SECONDS);
-    expect([...gateway.lifted()]).toHaveLength(1);
+    expect([...gateway.gossip.lifted()]).toHaveLength(1);
     clock.advance(60_000);
     gateway.sweep();
-    expect([...gateway.lifted()]).toEqual([]);
+    expect([...gateway.gossip.lifted()]).toEqual([]);
   });
 
   test('is over everywhere at once, whichever gateway has swept it: what begins anew then holds everywhere', () => {
@@ -189,8 +189,8 @@ describe('a restriction that is lifted', () => {
     restrict(gateway, 3_600_000);
     clock.advance(120_000);
     gateway.sweep();
-    expect([...gateway.lifted()]).toEqual([]);
-    if (old?.restriction !== undefined) gateway.adopt({ ...old.restriction, forMs: 7_200_000 });
+    expect([...gateway.gossip.lifted()]).toEqual([]);
+    if (old?.restriction !== undefined) gateway.gossip.adopt({ ...old.restriction, forMs: 7_200_000 });
     expect(gateway.waitMs(anAddress(ADDRESS))).toBe(3_480_000);
   });
 

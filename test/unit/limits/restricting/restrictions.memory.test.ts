@@ -22,9 +22,9 @@ test('restrictions and lifts that are over leave nothing of their clients, webho
     restrictions.restrict({ kind: 'webhook', key, webhook, reason }, 50);
     const spared = { kind: 'address', key: `spared${n}`, webhook: '' } as const;
     const told = { reason, forMs: 50, lifts: 0, sinceEpochMs: null, network: '', owner: '' };
-    restrictions.adopt({ ...told, kind: 'address', digest: digestOfWhom(spared) });
+    restrictions.gossip.adopt({ ...told, kind: 'address', digest: digestOfWhom(spared) });
     restrictions.waitMs(anAddress(spared.key));
-    restrictions.adoptLift({ digest: `lift of ${n}`, count: 1, forMs: 50 });
+    restrictions.gossip.adoptLift({ digest: `lift of ${n}`, count: 1, forMs: 50 });
     clock.advance(10);
     restrictions.sweep();
   }

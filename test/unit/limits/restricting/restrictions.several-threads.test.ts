@@ -53,7 +53,7 @@ class Thread extends Restrictions {
   }
 
   hear(facts: AnonymousRestriction[]): void {
-    for (const each of facts.splice(0)) this.adopt(each);
+    for (const each of facts.splice(0)) this.gossip.adopt(each);
   }
 }
 
@@ -69,7 +69,7 @@ describe('of several threads that share restrictions', () => {
     for (const each of [first, second])
       expect([each.waitMs(anAddress(A)), each.webhookWaitMs(A, 'hook1')]).toEqual([9_600, 9_600]);
     // The news that comes back changes nothing.
-    for (const each of second.running()) first.adopt({ ...each, forMs: TEN_SECONDS });
+    for (const each of second.gossip.running()) first.gossip.adopt({ ...each, forMs: TEN_SECONDS });
     expect([first.waitMs(anAddress(A)), first.heard.length]).toEqual([9_600, 2]);
     expect([first.met, second.met, second.announced]).toEqual([[], [], []]);
   });
@@ -85,9 +85,9 @@ describe('of several threads that share restrictions', () => {
       second.hear(first.announced);
       expect([second.waitMs(anAddress(A)), second.heard.at(-1)]).toEqual([forMs, `prolonged ${A}`]);
     }
-    if (told !== undefined) elsewhere.adopt({ ...beyond(told), forMs: TEN_SECONDS + 250 });
+    if (told !== undefined) elsewhere.gossip.adopt({ ...beyond(told), forMs: TEN_SECONDS + 250 });
     expect(elsewhere.waitMs(anAddress(A))).toBe(TEN_SECONDS);
-    if (told !== undefined) elsewhere.adopt({ ...beyond(told), forMs: TEN_SECONDS + 251 });
+    if (told !== undefined) elsewhere.gossip.adopt({ ...beyond(told), forMs: TEN_SECONDS + 251 });
     expect(elsewhere.waitMs(anAddress(A))).toBe(TEN_SECONDS + 251);
   });
 
@@ -107,7 +107,7 @@ describe('of several threads that share restrictions', () => {
     elsewhere.restrict(invalid, TEN_SECONDS);
     elsewhere.restrict(onWebhook(1), TEN_SECONDS);
     for (const each of elsewhere.announced.splice(0))
-      for (const thread of [first, second]) thread.adopt(beyond(each));
+      for (const thread of [first, second]) thread.gossip.adopt(beyond(each));
     clock.advance(100);
     for (let i = 0; i < 2; i++)
       expect([first.waitMs(anAddress(A)), first.webhookWaitMs(A, 'hook1')]).toEqual([9_900, 9_900]);
@@ -118,7 +118,7 @@ describe('of several threads that share restrictions', () => {
     expect(second.met).toEqual([]);
     const sparing = new Thread(true);
     sparing.neverRestrict(() => true);
-    for (const each of elsewhere.running()) sparing.adopt(beyond(each));
+    for (const each of elsewhere.gossip.running()) sparing.gossip.adopt(beyond(each));
     expect([sparing.waitMs(anAddress(A)), sparing.met]).toEqual([0, []]);
   });
 
@@ -127,13 +127,13 @@ describe('of several threads that share restrictions', () => {
     const restrict = () => {
       elsewhere.restrict(invalid, TEN_SECONDS);
       for (const each of elsewhere.announced.splice(0))
-        for (const thread of [main, worker]) thread.adopt(beyond(each));
+        for (const thread of [main, worker]) thread.gossip.adopt(beyond(each));
       expect([main, worker].map(thread => thread.waitMs(anAddress(A)))).toEqual([TEN_SECONDS, TEN_SECONDS]);
     };
     const liftAt = (lifting: Thread) => {
       for (const { digest } of [...lifting.listed.all()]) lifting.lift(digest);
       for (const lift of lifting.lifts.splice(0))
-        for (const each of [elsewhere, main, worker]) each.adoptLift(lift);
+        for (const each of [elsewhere, main, worker]) each.gossip.adoptLift(lift);
     };
     restrict();
     liftAt(elsewhere);
