@@ -18,10 +18,10 @@ export function sharedRestrictions(
   part: ProcessPart,
   options: Pick<ConstructorParameters<typeof Restrictions>[0], 'clock' | 'listener' | 'networkOf' | 'places'>,
 ): limits.Restrictions {
-  const begun = part.serviceTopic('restriction');
-  const lifts = part.serviceTopic('lift');
+  const begun = part.topic('restriction', 'service');
+  const lifts = part.topic('lift', 'service');
   /** Clients whose restrictions were announced by another process, by name. */
-  const met = part.topic<Fact>('met');
+  const met = part.topic<Fact>('met', 'process');
   const restrictions = new Restrictions({
     ...options,
     others: {
@@ -82,7 +82,7 @@ function shareRestrictions(
  * that announces a reset made here, without revealing whose.
  */
 export function shareResets(part: ProcessPart, randomBytes: RandomBytes, forget: () => void): () => void {
-  const resets = part.serviceTopic('reset');
+  const resets = part.topic('reset', 'service');
   // A reset takes effect at once, so nobody has to learn of it later.
   resets.join({ learn: forget, everything: () => [] });
   return () => resets.post({ name: randomName(randomBytes), value: 0, forMs: RESET_MS });
@@ -106,7 +106,7 @@ export function sharedClaims(part: ProcessPart, clock: Clock, beyond: Claims | n
 
 /** Shares revocations, so that a token refused by any gateway is refused by all of them. */
 export function shareRevocations(part: ProcessPart, revocations: Revocations): void {
-  const topic = part.serviceTopic('revocation');
+  const topic = part.topic('revocation', 'service');
   revocations.shareBy({
     announce: revocation => topic.post(factOfRevocation(revocation)),
     withdraw: revocation => topic.withdraw(nameOfRevocation(revocation), revocation.value),
