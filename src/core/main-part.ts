@@ -1,7 +1,7 @@
 import { ownMemory, type TableMemory } from './collections.ts';
 import type { Fact, Facts, Holder } from './facts.ts';
 import { type NewPermits, ownPermits } from './permits.ts';
-import type { ProcessPart, ServiceTopic, Topic } from './process-part.ts';
+import type { ProcessPart, ServiceTopic, Topic, TopicScope } from './process-part.ts';
 import { type NewRate, ownRates } from './rates.ts';
 import { finishedWithin, inNextTurn, type RandomBytes, randomName, type TimerClock } from './system.ts';
 
@@ -70,15 +70,8 @@ export class MainPart extends ThreadPart implements ProcessPart {
   /** What was learnt from beyond the process in this turn of the event loop. */
   #told = new Map<string, Fact[]>();
 
-  topic<Item>(name: string): Topic<Item> {
-    return {
-      join: holder => void this.#topics.set(name, { holder, carriers: [] }),
-      post: item => this.#pass(name, item, null),
-    };
-  }
-
-  serviceTopic(name: string): ServiceTopic {
-    const carriers = this.#carriers;
+  topic<Item>(name: string, scope: TopicScope): Topic<Item> & Pick<ServiceTopic, 'withdraw'> {
+    const carriers = scope === 'service' ? this.#carriers : [];
     return {
       join: holder => {
         this.#topics.set(name, { holder, carriers });
@@ -86,11 +79,12 @@ export class MainPart extends ThreadPart implements ProcessPart {
           carrier.join(name, {
             learn: fact => this.#learnFrom(carrier, name, fact),
             *everything() {
-              for (const fact of holder.everything()) yield fullFact(name, fact);
+              // Only facts are posted under topics of the service.
+              for (const fact of holder.everything()) yield fullFact(name, fact as Fact);
             },
           });
       },
-      post: fact => this.#pass(name, fact, null),
+      post: item => this.#pass(name, item, null),
       withdraw: (fact, value) => this.withdraw(name, fact, value),
     };
   }
@@ -146,7 +140,6 @@ export class MainPart extends ThreadPart implements ProcessPart {
 
   #pass(topic: string, item: unknown, from: Peer | null): void {
     for (const peer of this.#peers) if (peer !== from) peer.tell(topic, [item]);
-    // Only facts are posted under topics of the service.
     for (const carrier of this.#topics.get(topic)?.carriers ?? [])
       carrier.post(fullFact(topic, item as Fact));
   }

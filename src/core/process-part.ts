@@ -11,6 +11,9 @@ export interface Topic<Item> {
   post(item: Item): void;
 }
 
+/** Who tells each other: the threads of this process, or all gateways of the service. */
+export type TopicScope = 'process' | 'service';
+
 /** A topic of all gateways of the service. */
 export interface ServiceTopic extends Topic<Fact> {
   /** As `Facts.withdraw`. */
@@ -32,14 +35,17 @@ export interface ProcessPart {
   /** Counts what happened recently. */
   readonly rates: NewRate;
   /** Returns what the threads of this process tell each other under this name. The caller knows the type of its items. */
-  topic<Item>(name: string): Topic<Item>;
-  /** The same for all gateways of the service, as far as `carry` reaches. */
-  serviceTopic(name: string): ServiceTopic;
-  /** Has topics of the service carried further, such as by Redis. For the main thread, before they are joined. */
+  topic<Item>(name: string, scope: 'process'): Topic<Item>;
+  /** Returns what all gateways of the service tell each other, as far as `carry` reaches. */
+  topic(name: string, scope: 'service'): ServiceTopic;
+  /**
+   * Has topics of the service carried further, such as by Redis. For the main thread, before they are joined: so those who join a
+   * topic need not know who carries it, nor how many do.
+   */
   carry(facts: Facts): void;
   /**
    * Returns a function that asks the main thread: there it is `answer` itself. In a worker `answer` is not used, and the function
-   * rejects if `answer` does.
+   * rejects if `answer` does. Question and answer stand in one place, so that their types agree: all threads run the same code.
    */
   question<Asked, Answer>(
     name: string,

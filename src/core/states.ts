@@ -11,7 +11,7 @@ export class States<State> {
 
   /** `name`: identifies them to the other threads. */
   constructor(part: Pick<ProcessPart, 'topic'>, name: string) {
-    this.#topic = part.topic(name);
+    this.#topic = part.topic(name, 'process');
     this.#topic.join({ learn: told => this.#take(told), everything: () => this.#states });
   }
 

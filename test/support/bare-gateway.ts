@@ -19,6 +19,7 @@ import {
   UnlistedProxies,
 } from '../../src/gateway/index.ts';
 import type { Verdict } from '../../src/identity/auth/index.ts';
+import { NONE_ELSEWHERE } from '../../src/limits/index.ts';
 import { type TestIdentity, testIdentity } from '../../src/offline/limit-tests/test-identity.ts';
 import { Limiting, Overload, type RequestIdentity } from '../../src/process/runtime/index.ts';
 import type { CallSink, Transport, UpstreamFailure } from '../../src/upstream/index.ts';
@@ -128,6 +129,7 @@ export class BareGateway {
         storeListener: silent(),
         limitKeys: snapshot.caps.limitKeys,
         part,
+        inFlightElsewhere: NONE_ELSEWHERE,
       },
     });
     const parts = snapshot.upstreams.map(

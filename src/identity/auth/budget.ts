@@ -47,7 +47,10 @@ export class VerificationBudget {
   readonly #maxAddresses: number;
   readonly #table: NamedTable;
   readonly #lists: Words;
-  /** Which tokens recently passed in any thread: two words of each hash, at a place that a later one may overwrite. */
+  /**
+   * Which tokens recently passed in any thread: two words of each hash, at a place that a later one may overwrite. Has no place in
+   * a process without threads, which remembers its callers: there nothing is written, and nothing is found.
+   */
   readonly #passed: Words;
 
   /** `name`: identifies the budget in shared memory. The number of addresses is that of the first options. */
@@ -112,14 +115,12 @@ export class VerificationBudget {
 
   /** Whether another thread has verified this token, so that checking it again costs its address nothing. */
   hasPassed(tokenHash: string): boolean {
-    if (!this.#memory.isShared) return false;
     const { ints } = this.#passed;
     const [low, high, place] = placeOf(tokenHash);
     return ints[place] === low && ints[place + 1] === high;
   }
 
   passed(tokenHash: string): void {
-    if (!this.#memory.isShared) return;
     const [low, high, place] = placeOf(tokenHash);
     // Needs no lock: two threads that write at once can only leave the hash of a token that nobody has.
     this.#passed.ints[place] = low;

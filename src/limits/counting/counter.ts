@@ -115,7 +115,7 @@ export class Moment {
   }
 
   /** @param lastMs a lower bound: the clocks of threads agree, but may round differently, and time must not go back */
-  read(clock: Clock, lastMs = Number.NEGATIVE_INFINITY): void {
+  read(clock: Clock, lastMs: number): void {
     this.nowMs = Math.max(lastMs, Math.floor(clock.monotonicMs()));
     this.epochMs = Math.floor(clock.epochMs());
     const offset = this.epochMs - this.nowMs;

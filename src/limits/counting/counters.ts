@@ -66,14 +66,13 @@ export class Counters {
 
   /** Call it within a change, because it stores the time for other threads. */
   readClock(): void {
-    if (this.memory.isShared) this.moment.readAfter(this.#clock, this.#words, MOMENT);
-    else this.moment.read(this.#clock);
+    this.moment.readAfter(this.#clock, this.#words, MOMENT);
     this.table.steadyOffsetMs = this.moment.steadyOffsetMs;
   }
 
   /** Reads the clock outside changes: never earlier than the last one, so that logs are in the order of events. */
   nowMs(): number {
-    if (this.memory.isShared) this.moment.follow(this.#words, MOMENT);
+    this.moment.follow(this.#words, MOMENT);
     this.moment.read(this.#clock, this.moment.nowMs);
     return this.moment.steadyEpochMs;
   }

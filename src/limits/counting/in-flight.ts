@@ -28,20 +28,23 @@ export interface InFlightCount {
   readonly count: number;
 }
 
+/** The counts that other threads reported, where there are none. */
+export const NONE_ELSEWHERE = (): readonly InFlightCount[] => [];
+
 /**
  * Counts the requests of each caller that are in flight, of all threads that share permits. Holds only callers with something in
  * flight.
  */
 export class InFlight {
   readonly #newPermits: NewPermits;
-  readonly #elsewhere: () => readonly InFlightCount[];
+  readonly #elsewhere: typeof NONE_ELSEWHERE;
   /** The requests in flight of this thread, by name. */
   readonly #held = new Map<string, { -readonly [Name in keyof InFlightCount]: InFlightCount[Name] }>();
   /** The permits of each limit, by its identity. */
   readonly #permits = new Map<string, Permits>();
 
-  /** @param elsewhere the counts that other threads reported. Default: none */
-  constructor(newPermits = ownPermits, elsewhere: () => readonly InFlightCount[] = () => []) {
+  /** @param elsewhere the counts that other threads reported */
+  constructor(newPermits = ownPermits, elsewhere = NONE_ELSEWHERE) {
     this.#newPermits = newPermits;
     this.#elsewhere = elsewhere;
   }

@@ -4,14 +4,21 @@ import { type CounterTable, keyspaceNumber, limitCountOf } from './counter-table
 import { LIMIT_ROLES, type Limit, type LimitSet, limitsIn, windowsOf } from './limit-definition.ts';
 import { NamedTable } from './record-table.ts';
 
-/** The limits of a request with their counters. Made once per configuration. */
-export interface BoundSet {
-  /** The limits that decide together, in the order of their roles. */
-  readonly enforced: readonly BoundLimit[];
+/** Limits that decide together: either all of them count a request, or none does. */
+export interface JointLimits {
+  /** In the order of their roles. */
+  readonly limits: readonly BoundLimit[];
   /** The same in the order in which to look: a group's last, since it alone counts under another text, which is hashed. */
   readonly toLook: readonly BoundLimit[];
-  /** The limits that decide each on its own, in the same order: each with its further windows. */
-  readonly shadow: readonly (readonly BoundLimit[])[];
+  /** Bounds the requests in flight; `null` for no limit. */
+  readonly concurrent: Limit | null;
+}
+
+/** The limits of a request with their counters. Made once per configuration. */
+export interface BoundSet {
+  readonly enforced: JointLimits;
+  /** The limits that decide each on its own, in the order of their roles: each with its further windows. That of places is last. */
+  readonly shadow: readonly JointLimits[];
   /**
    * The windows of which header fields describe one on admission, the shortest first: the caller's, or the resource's if the
    * bucket has no other.
@@ -99,14 +106,13 @@ export class Keyspaces {
   #enterSet(limits: LimitSet): BoundSet {
     for (let round = 0; round < ROUNDS; round++) {
       const epoch = this.#epochs.ints[EPOCH];
-      const enforced = limitsIn(limits).map(limit => this.bind(limit));
+      const enforced = this.#join(limitsIn(limits), limits.concurrent);
       const shadow = this.#bindShadow(limits.shadow);
       if (this.#epochs.ints[EPOCH] !== epoch) continue;
       const windows = windowsOf(limits.caller ?? limits.resource).map(limit => this.bind(limit));
       const described = windows.toSorted((one, other) => one.limit.periodMs - other.limit.periodMs);
-      const toLook = enforced.toSorted(groupLast);
       const isPriced = described.some(({ limit }) => limit.isPriced);
-      const bound = { enforced, toLook, shadow, described, isPriced };
+      const bound = { enforced, shadow, described, isPriced };
       this.#sets.set(limits, bound);
       return bound;
     }
@@ -116,7 +122,13 @@ export class Keyspaces {
   #bindShadow(shadow: LimitSet['shadow']): BoundSet['shadow'] {
     if (shadow === null) return [];
     const held = LIMIT_ROLES.filter(role => shadow[role] !== null);
-    return held.map(role => windowsOf(shadow[role]).map(limit => this.bind(limit)));
+    const each = held.map(role => this.#join(windowsOf(shadow[role]), null));
+    return shadow.concurrent === null ? each : [...each, this.#join([], shadow.concurrent)];
+  }
+
+  #join(all: readonly Limit[], concurrent: Limit | null): JointLimits {
+    const limits = all.map(limit => this.bind(limit));
+    return { limits, toLook: limits.toSorted(groupLast), concurrent };
   }
 
   bind(limit: Limit): BoundLimit {

@@ -4,9 +4,6 @@ import type { Allowance, AllowanceReading, AllowanceStore, CountedIn } from './d
 import type { InFlight } from './in-flight.ts';
 import { isSharedRole, type Limit } from './limit-definition.ts';
 
-/** Immediate in private memory; in shared memory a promise that resolves once no other thread holds the lock. */
-type Now<T> = T | Promise<T>;
-
 /** Shows and resets the counters of a memory store. */
 export class MemoryAllowances implements AllowanceStore {
   readonly #counters: Counters;
@@ -22,7 +19,7 @@ export class MemoryAllowances implements AllowanceStore {
     caller: string,
     main: string,
     concurrent: readonly Limit[] = [],
-  ): Now<AllowanceReading> {
+  ): Promise<AllowanceReading> {
     return this.#change(() => ({
       countedIn: 'memory',
       allowances: limits.map(limit => this.#allowanceOf(limit, caller, main)),
@@ -30,7 +27,7 @@ export class MemoryAllowances implements AllowanceStore {
     }));
   }
 
-  reset(limits: readonly Limit[], caller: string, main: string | null): Now<CountedIn> {
+  reset(limits: readonly Limit[], caller: string, main: string | null): Promise<CountedIn> {
     return this.#change(() => {
       const { table, keyspaces } = this.#counters;
       const ofEveryValue = new Set<number>();
@@ -50,13 +47,11 @@ export class MemoryAllowances implements AllowanceStore {
     });
   }
 
-  #change<T>(run: () => T): Now<T> {
-    const { memory } = this.#counters;
-    const change = () => {
+  #change<T>(run: () => T): Promise<T> {
+    return this.#counters.memory.soon(() => {
       this.#counters.begin();
       return run();
-    };
-    return memory.isShared ? memory.soon(change) : change();
+    });
   }
 
   #allowanceOf(limit: Limit, caller: string, main: string): Allowance {

@@ -1,110 +1,78 @@
 import type { Clock } from '../../core/index.ts';
 import type { AnonymousRestriction, Lift, Restriction } from './restriction.ts';
-import { isNamed, newRestriction } from './restriction.ts';
+import { isNamed } from './restriction.ts';
 
-export interface AnnouncerOptions {
-  readonly clock: Clock;
-  /** Called for each restriction that begins here, so that other gateways adopt it. Default null: there are none. */
-  readonly announce?: ((restriction: AnonymousRestriction) => void) | null;
-  /** Called for each restriction that is lifted here, so that other gateways lift it as well. Default null. */
-  readonly announceLift?: ((lift: Lift) => void) | null;
-  /** Called for each restriction evicted here before its end, so that other gateways store a bounded number. Default null. */
-  readonly withdraw?: ((restriction: AnonymousRestriction) => void) | null;
+/** Those who are told of restrictions: the other threads of this process, and other gateways. */
+export interface Others {
   /**
-   * This thread's role if several threads of a process share restrictions: they exchange names, and count offences together.
-   * Default null: there is only one.
+   * Whether this thread does what happens once per process: when a client starts over, its offences are forgotten by the thread
+   * that ended its restriction, or else, if that was in another process, by the main one.
    */
-  readonly thread?: {
-    /**
-     * Whether this thread does what happens once per process: when a client starts over, its offences are forgotten by the thread
-     * that ended its restriction, or else, if that was in another process, by the main one.
-     */
-    readonly isMain: boolean;
-    /** Called for each restriction of another process when its client is first seen here. */
-    met(restriction: AnonymousRestriction): void;
-  } | null;
+  readonly isMain: boolean;
+  /** A restriction began or was prolonged here, and they adopt it. */
+  began(restriction: AnonymousRestriction): void;
+  /** A restriction was lifted here, and they lift it as well. */
+  lifted(lift: Lift): void;
+  /** A restriction was evicted here before its end: what is stored for gateways that start later stays bounded. */
+  evicted(restriction: AnonymousRestriction): void;
+  /** The client of another process's restriction was first seen here, and the threads learn its name. */
+  met(restriction: AnonymousRestriction): void;
 }
 
-/** An announcement comes back from other processes, prolonged by its travel time; differences up to this are ignored. */
-const ECHO_MS = 250;
+/** For a gateway on its own, in one thread. */
+export const NO_OTHERS: Others = {
+  isMain: true,
+  began() {},
+  lifted() {},
+  evicted() {},
+  met() {},
+};
 
-/** Translates between restrictions and what gateways, and the threads of one, tell each other about them. */
+/** Tells others what happens to restrictions here. */
 export class Announcer {
-  readonly #options: AnnouncerOptions;
+  readonly #clock: Clock;
+  readonly #others: Others;
 
-  constructor(options: AnnouncerOptions) {
-    this.#options = options;
+  constructor(clock: Clock, others: Others) {
+    this.#clock = clock;
+    this.#others = others;
   }
 
   began(restriction: Restriction, forMs: number): void {
-    this.#options.announce?.({ ...this.announced(restriction), forMs });
+    this.#others.began({ ...this.announced(restriction), forMs });
   }
 
   lifted(lift: Lift): void {
-    this.#options.announceLift?.(lift);
+    this.#others.lifted(lift);
   }
 
   evicted(restriction: Restriction): void {
-    this.#options.withdraw?.(this.announced(restriction));
+    this.#others.evicted(this.announced(restriction));
   }
 
   met(restriction: Restriction): void {
-    this.#options.thread?.met(this.announced(restriction));
+    this.#others.met(this.announced(restriction));
   }
 
   /** Whether this thread forgets offences of clients whose restrictions were ended by other processes. */
   get isResponsibleForOthers(): boolean {
-    return this.#options.thread?.isMain ?? true;
+    return this.#others.isMain;
   }
 
-  /** Returns the restriction as it is announced to other gateways now. */
+  /** Returns the restriction as it is announced now. */
   announced(restriction: Restriction): AnonymousRestriction {
     const { kind, digest, reason, untilMs, lifts, sinceEpochMs, network, owner } = restriction;
     const told = { kind, digest, reason, forMs: untilMs - this.nowMs(), lifts, sinceEpochMs, network, owner };
-    if (!isNamed(restriction) || (this.#options.thread ?? null) === null) return told;
+    if (!isNamed(restriction)) return told;
     return { ...told, whom: { key: restriction.key, webhook: restriction.webhook, untilMs } };
   }
 
-  restrictionOf(told: AnonymousRestriction): Restriction {
-    const { kind, digest, reason, forMs, lifts, network, owner } = told;
-    return newRestriction({
-      kind,
-      key: null,
-      webhook: '',
-      reason,
-      digest,
-      lifts,
-      network,
-      owner,
-      sinceEpochMs: this.sinceOf(told),
-      untilEpochMs: this.epochOf(this.nowMs()) + forMs,
-      untilMs: this.endOf(told),
-    });
-  }
-
-  /** Whether a restriction reported by another gateway ends later than the one known here, or began after a later lift. */
-  goesBeyond(told: AnonymousRestriction, before: Restriction): boolean {
-    if (told.lifts !== before.lifts) return told.lifts > before.lifts;
-    const echoMs = isNamed(before) && told.whom === undefined ? ECHO_MS : 0;
-    return this.endOf(told) > before.untilMs + echoMs;
-  }
-
-  /** When a restriction ends here. Threads of a process share a clock, and none refuses longer than the others. */
-  endOf({ forMs, whom }: AnonymousRestriction): number {
-    return whom?.untilMs ?? this.nowMs() + forMs;
-  }
-
-  /** When a restriction began. The clock of the announcing gateway may be ahead. */
-  sinceOf({ sinceEpochMs }: AnonymousRestriction): number {
-    const epochMs = this.epochOf(this.nowMs());
-    return Math.min(sinceEpochMs ?? epochMs, epochMs);
-  }
-
+  /** A moment of the monotonic clock, in milliseconds since the epoch. */
   epochOf(monotonicMs: number): number {
-    return Math.floor(this.#options.clock.epochMs()) + monotonicMs - this.nowMs();
+    return Math.floor(this.#clock.epochMs()) + monotonicMs - this.nowMs();
   }
 
   nowMs(): number {
-    return Math.floor(this.#options.clock.monotonicMs());
+    return Math.floor(this.#clock.monotonicMs());
   }
 }

@@ -1,3 +1,4 @@
+export { NO_OTHERS, type Others } from './announcer.ts';
 export * from './offences.ts';
 export {
   type AnonymousRestriction,

@@ -93,6 +93,12 @@ export function isOver({ untilMs, slackMs }: Restriction, nowMs: number): boolea
   return nowMs >= untilMs - slackMs;
 }
 
+/** The restriction with a later end. */
+export function prolonged<T extends Restriction>(restriction: T, untilMs: number): T {
+  const untilEpochMs = restriction.untilEpochMs + untilMs - restriction.untilMs;
+  return { ...restriction, untilMs, untilEpochMs };
+}
+
 /** Identifies a client to all gateways and in the admin API, without revealing it. */
 export function digestOfWhom({ kind, key, webhook }: Whom): string {
   return digestOf(`${kind} ${key} ${webhook}`);

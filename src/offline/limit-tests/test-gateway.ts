@@ -11,6 +11,7 @@ import {
 } from '../../core/index.ts';
 import type { Downstream, Exchange } from '../../gateway/index.ts';
 import { ConnectionMemory, Gateway, UnlistedProxies } from '../../gateway/index.ts';
+import { NONE_ELSEWHERE } from '../../limits/index.ts';
 import { Limiting, Overload } from '../../process/runtime/index.ts';
 import type { CallSink, Transport } from '../../upstream/index.ts';
 import { requestFraming } from '../../wire/http1/index.ts';
@@ -53,6 +54,7 @@ export class TestGateway {
       storeListener: silent(),
       limitKeys: caps.limitKeys,
       part,
+      inFlightElsewhere: NONE_ELSEWHERE,
     });
     const transports = upstreams.map(({ name }) => [name, { part: { transport: this.#service() } }] as const);
     this.#gateway = new Gateway({

@@ -7,7 +7,7 @@ import {
 } from '../../config/index.ts';
 import { type Clock, ownMemory, ownString, silent, thisMachine } from '../../core/index.ts';
 import type { Decision, Restriction } from '../../limits/index.ts';
-import { isSharedRole, Restrictions } from '../../limits/index.ts';
+import { isSharedRole, NO_OTHERS, Restrictions } from '../../limits/index.ts';
 import { noteRefusal, Restricting } from '../../process/runtime/index.ts';
 import { networkOfKey } from '../../wire/http/index.ts';
 import type { LoggedRequest } from './log/index.ts';
@@ -26,7 +26,12 @@ export class RestrictionReplay {
 
   /** @param counters how many counters of limits its gateway has */
   constructor(limits: LimitsModel, clock: Clock, counters: number) {
-    this.#restrictions = new Restrictions({ clock, listener: silent(), networkOf: networkOfKey });
+    this.#restrictions = new Restrictions({
+      clock,
+      listener: silent(),
+      others: NO_OTHERS,
+      networkOf: networkOfKey,
+    });
     this.#limits = limits;
     this.#sparesCallers = limits.neverRestrict.callers.size > 0;
     const restrictions = this.#restrictions;

@@ -29,7 +29,7 @@ export class DefaultRefusals {
     clock: core.Clock,
     listener: core.WarningListener,
   ) {
-    this.#topic = part.topic('default limits');
+    this.#topic = part.topic('default limits', 'process');
     this.#clock = clock;
     this.#listener = part.isMain ? listener : null;
     this.#topic.join({ learn: refusal => this.#learn(refusal), everything: () => this.#noticed.values() });

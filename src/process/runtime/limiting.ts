@@ -69,8 +69,8 @@ export class Limiting {
       readonly part: core.ProcessPart;
       /** Keeps facts across a restart. Default: nothing is kept. */
       readonly state?: Pick<KeptState, 'facts' | 'files'> | null | undefined;
-      /** The requests in flight that other threads reported. Default: none. */
-      readonly inFlightElsewhere?: (() => readonly limits.InFlightCount[]) | undefined;
+      /** The requests in flight that other threads reported. */
+      readonly inFlightElsewhere: typeof limits.NONE_ELSEWHERE;
     },
   ) {
     const { clock, randomBytes, listener, storeListener, part, state = null } = dependencies;

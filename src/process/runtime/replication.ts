@@ -18,16 +18,19 @@ export function sharedRestrictions(
   part: ProcessPart,
   options: Pick<ConstructorParameters<typeof Restrictions>[0], 'clock' | 'listener' | 'networkOf' | 'places'>,
 ): limits.Restrictions {
-  const begun = part.serviceTopic('restriction');
-  const lifts = part.serviceTopic('lift');
+  const begun = part.topic('restriction', 'service');
+  const lifts = part.topic('lift', 'service');
   /** Clients whose restrictions were announced by another process, by name. */
-  const met = part.topic<Fact>('met');
+  const met = part.topic<Fact>('met', 'process');
   const restrictions = new Restrictions({
     ...options,
-    announce: restriction => begun.post(factOf(restriction)),
-    announceLift: lift => lifts.post(factOfLift(lift)),
-    withdraw: restriction => begun.withdraw(factOf(restriction).name, restriction.lifts),
-    thread: { isMain: part.isMain, met: restriction => met.post(factOf(restriction)) },
+    others: {
+      isMain: part.isMain,
+      began: restriction => begun.post(factOf(restriction)),
+      lifted: lift => lifts.post(factOfLift(lift)),
+      evicted: restriction => begun.withdraw(factOf(restriction).name, restriction.lifts),
+      met: restriction => met.post(factOf(restriction)),
+    },
   });
   shareRestrictions(restrictions, begun, lifts, met);
   return restrictions;
@@ -46,20 +49,30 @@ function shareRestrictions(
     const reason = RESTRICTION_REASONS.find(each => each === reasonName);
     if (kind !== undefined && reason !== undefined && digest !== '') {
       const sinceEpochMs = /^\d{1,15}$/.test(since) ? Number(since) : null;
-      restrictions.adopt({ kind, reason, digest, forMs, lifts: value, sinceEpochMs, network, owner, whom });
+      restrictions.gossip.adopt({
+        kind,
+        reason,
+        digest,
+        forMs,
+        lifts: value,
+        sinceEpochMs,
+        network,
+        owner,
+        whom,
+      });
     }
   };
   met.join({ learn, everything: () => [] });
   begun.join({
     learn,
     *everything() {
-      for (const restriction of restrictions.running()) yield factOf(restriction);
+      for (const restriction of restrictions.gossip.running()) yield factOf(restriction);
     },
   });
   lifts.join({
-    learn: ({ name, value, forMs }) => restrictions.adoptLift({ digest: name, count: value, forMs }),
+    learn: ({ name, value, forMs }) => restrictions.gossip.adoptLift({ digest: name, count: value, forMs }),
     *everything() {
-      for (const lift of restrictions.lifted()) yield factOfLift(lift);
+      for (const lift of restrictions.gossip.lifted()) yield factOfLift(lift);
     },
   });
 }
@@ -69,7 +82,7 @@ function shareRestrictions(
  * that announces a reset made here, without revealing whose.
  */
 export function shareResets(part: ProcessPart, randomBytes: RandomBytes, forget: () => void): () => void {
-  const resets = part.serviceTopic('reset');
+  const resets = part.topic('reset', 'service');
   // A reset takes effect at once, so nobody has to learn of it later.
   resets.join({ learn: forget, everything: () => [] });
   return () => resets.post({ name: randomName(randomBytes), value: 0, forMs: RESET_MS });
@@ -93,7 +106,7 @@ export function sharedClaims(part: ProcessPart, clock: Clock, beyond: Claims | n
 
 /** Shares revocations, so that a token refused by any gateway is refused by all of them. */
 export function shareRevocations(part: ProcessPart, revocations: Revocations): void {
-  const topic = part.serviceTopic('revocation');
+  const topic = part.topic('revocation', 'service');
   revocations.shareBy({
     announce: revocation => topic.post(factOfRevocation(revocation)),
     withdraw: revocation => topic.withdraw(nameOfRevocation(revocation), revocation.value),

@@ -56,7 +56,7 @@ export class SharedStore {
   constructor(model: Extract<StoreModel, { kind: 'redis' }>, dependencies: SharedStoreDependencies) {
     const { clock, randomBytes, local, keysPerCaller, part } = dependencies;
     // A worker sends too few commands to detect that many fail: it notifies the main thread.
-    const lost = part.topic<null>('redis lost');
+    const lost = part.topic<null>('redis lost', 'process');
     const listener = part.isMain
       ? dependencies.listener
       : ofWorker(dependencies.listener, () => lost.post(null));

@@ -1,12 +1,4 @@
-import type {
-  Fact,
-  Holder,
-  MainPart,
-  PartOptions,
-  ProcessPart,
-  ServiceTopic,
-  Topic,
-} from '../../core/index.ts';
+import type { Holder, MainPart, PartOptions, ProcessPart, ServiceTopic, Topic } from '../../core/index.ts';
 import { ThreadPart } from '../../core/index.ts';
 import type { Link } from './link.ts';
 
@@ -42,20 +34,16 @@ export class WorkerPart extends ThreadPart implements ProcessPart {
     link.answer('known', async () => null);
   }
 
-  topic<Item>(name: string): Topic<Item> {
+  /** The main thread knows the scope. */
+  topic<Item>(name: string): Topic<Item> & Pick<ServiceTopic, 'withdraw'> {
     return {
       join: holder => {
         this.#holders.set(name, holder);
         this.#link.post('wanted', name);
       },
       post: item => this.#link.post('posted', { topic: name, item }),
+      withdraw: (fact, value) => this.#link.post('withdrawn', { topic: name, name: fact, value }),
     };
-  }
-
-  serviceTopic(name: string): ServiceTopic {
-    const withdraw = (fact: string, value: number) =>
-      this.#link.post('withdrawn', { topic: name, name: fact, value });
-    return { ...this.topic<Fact>(name), withdraw };
   }
 
   /** The main thread does that for all. */

@@ -24,7 +24,7 @@ export class Lookups {
   /** Asks the main thread for the addresses of a name. */
   readonly ask: (endpoint: EndpointOptions) => Promise<LookupAnswer>;
   readonly #system: LookupSystem;
-  /** Whether other threads ask as well. If not, each question is a lookup. */
+  /** Whether other threads ask as well. If not, each question is a lookup: an answer must not be a second old needlessly. */
   readonly #isShared: boolean;
   readonly #names = new Map<string, Lookup>();
   /** When each name was last looked up. */

@@ -8,6 +8,7 @@ import {
   IgnoredRefusals,
   MemoryStore,
   NO_LIMITS,
+  NO_OTHERS,
   parseQuota,
   Restrictions,
   SharedPermits,
@@ -40,7 +41,10 @@ const SETS = [
 const offencesOf = (memory: TableMemory, clock: FrozenClock) => {
   const quiet = () => {};
   const listener = { restricted: quiet, prolonged: quiet, released: quiet, evicted: quiet };
-  return [new Restrictions({ clock, listener }), { clock, randomBytes, memory, maxKeys: MAX_KEYS }] as const;
+  return [
+    new Restrictions({ clock, listener, others: NO_OTHERS }),
+    { clock, randomBytes, memory, maxKeys: MAX_KEYS },
+  ] as const;
 };
 
 const TABLES: Readonly<Record<string, Open>> = {

@@ -5,6 +5,7 @@ import type * as core from '../../../src/core/index.ts';
 import { alone, silent, systemClock, thisMachine } from '../../../src/core/index.ts';
 import { Listeners, TicketKeys } from '../../../src/edge/server/index.ts';
 import { Gateway, UnlistedProxies } from '../../../src/gateway/index.ts';
+import { NONE_ELSEWHERE } from '../../../src/limits/index.ts';
 import { Limiting, Overload } from '../../../src/process/runtime/index.ts';
 import { expectError } from '../../support/error-object.ts';
 import { writeGatewayConfig } from '../../support/gateway.ts';
@@ -33,6 +34,7 @@ async function listening() {
   const part = alone(thisMachine);
   const limiting = new Limiting(snapshot.limits, {
     ...{ clock: systemClock, randomBytes, limitKeys: 1_000, listener, storeListener: listener, part },
+    inFlightElsewhere: NONE_ELSEWHERE,
   });
   const sent: string[] = [];
   const send = ({ target }: { target: string }) => {

@@ -5,7 +5,7 @@ import type { ValidToken } from '../../../../src/gateway/exchange/connection-mem
 import { Standing } from '../../../../src/gateway/exchange/standing.ts';
 import type { GatewayState } from '../../../../src/gateway/gateway-state.ts';
 import { WebSocketSession } from '../../../../src/gateway/terminals/web-socket.ts';
-import { KnownClient, Restrictions } from '../../../../src/limits/index.ts';
+import { KnownClient, NO_OTHERS, Restrictions } from '../../../../src/limits/index.ts';
 import { AddressSet, DEFAULT_KEYING } from '../../../../src/wire/http/index.ts';
 import { MemoryStream } from '../../../support/memory-stream.ts';
 import { CLOSE, closePayload, frame } from '../../../support/raw-web-sockets.ts';
@@ -17,7 +17,7 @@ const PRINCIPAL = 'user:app:alice';
 function open() {
   const clock = new FrozenClock();
   const silent = { restricted: () => {}, released: () => {}, prolonged: () => {}, evicted: () => {} };
-  const restrictions = new Restrictions({ clock, listener: silent });
+  const restrictions = new Restrictions({ clock, listener: silent, others: NO_OTHERS });
   const finished: ExchangeRecord[] = [];
   const state = {
     clock,

@@ -43,7 +43,8 @@ function overflowOf(of: Limit): Counter {
   return counter;
 }
 
-const numbersOf = ({ enforced }: Pick<BoundSet, 'enforced'>) => enforced.map(({ keyspace }) => keyspace);
+const numbersOf = ({ enforced }: Pick<BoundSet, 'enforced'>) =>
+  enforced.limits.map(({ keyspace }) => keyspace);
 
 describe('a keyspace', () => {
   test('is that of an identity, whatever the number of units and the set', () => {
@@ -52,7 +53,7 @@ describe('a keyspace', () => {
     expect(numberOf(more)).toBe(numberOf(kept));
     expect(numberOf(longer)).not.toBe(numberOf(kept));
     const bound = keyspaces.bindSet(limits({ caller: more, shadow: limits({ caller: kept }) }));
-    const both = [...bound.enforced, ...bound.shadow.flat()];
+    const both = [bound.enforced, ...bound.shadow].flatMap(({ limits }) => limits);
     expect(both.map(each => each.limit)).toEqual([more, kept]);
     expect(both.map(each => each.keyspace)).toEqual([numberOf(kept), numberOf(kept)]);
   });
@@ -65,11 +66,16 @@ describe('a keyspace', () => {
       resource: limit('1/1s', { role: 'resource' }),
     });
     const bound = keyspaces.bindSet(set);
-    expect(bound.enforced.map(each => each.limit)).toEqual([
+    expect(bound.enforced.limits.map(each => each.limit)).toEqual([
       ...[set.global, set.caller, set.group, set.resource],
     ]);
     expect(bound.described.map(({ limit }) => limit)).toEqual([set.caller]);
-    expect(bound.toLook.map(({ limit }) => limit.role)).toEqual(['global', 'caller', 'resource', 'group']);
+    expect(bound.enforced.toLook.map(({ limit }) => limit.role)).toEqual([
+      'global',
+      'caller',
+      'resource',
+      'group',
+    ]);
     expect(new Set(numbersOf(bound)).size).toBe(4);
     expect(new Set(numbersOf(bound).map(partitionOf)).size).toBe(4);
     expect(bound.shadow).toEqual([]);
@@ -193,7 +199,9 @@ describe('a full table of keyspaces', () => {
     // That many of the four find room before the others are forgotten.
     bindOthers(MOST - 1 - last);
     const bound = keyspaces.bindSet(set);
-    const all = [...bound.enforced, ...bound.shadow.flat()].map(({ keyspace }) => keyspace);
+    const all = [bound.enforced, ...bound.shadow]
+      .flatMap(({ limits }) => limits)
+      .map(({ keyspace }) => keyspace);
     expect(new Set(all).size).toBe(4);
     expect(all).toEqual([
       ...[set.global, set.caller, set.resource, shadow.caller].flatMap(each =>

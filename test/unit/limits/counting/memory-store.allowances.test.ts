@@ -75,7 +75,7 @@ describe('a reset', () => {
   test('of one value forgets that of this caller alone, and that of all values beyond', async () => {
     for (const caller of ['user:a', 'user:b'])
       for (const main of ['1', '2', '3', '4', '5']) ask({ caller: ofEach }, caller, main);
-    expect(store.allowances.reset([ofEach], 'user:a', '1')).toBe('memory');
+    expect(await store.allowances.reset([ofEach], 'user:a', '1')).toBe('memory');
     expect(await Promise.all(['1', '2', '5'].map(main => left([ofEach], 'user:a', main)))).toEqual([
       ...[[2], [1], [2]],
     ]);

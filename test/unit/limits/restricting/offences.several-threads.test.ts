@@ -4,6 +4,7 @@ import { ownMemory, type RestrictionReason, type TableMemory } from '../../../..
 import {
   AddressOffences,
   IgnoredRefusals,
+  NO_OTHERS,
   type OffenceRule,
   parseQuota,
   Restrictions,
@@ -31,7 +32,7 @@ class Gateway {
     const quiet = { prolonged: () => {}, released: () => {}, evicted: () => {} };
     const restricted = ({ reason, key }: { readonly reason: RestrictionReason; readonly key: string }) =>
       void this.began.push(`${reason} ${key}`);
-    this.restrictions = new Restrictions({ clock, listener: { ...quiet, restricted } });
+    this.restrictions = new Restrictions({ clock, listener: { ...quiet, restricted }, others: NO_OTHERS });
     this.#threads = memories.map(memory => {
       const options = { clock, randomBytes, memory, maxKeys: 1_000 };
       return {

@@ -5,6 +5,7 @@ import {
   EventCounter,
   IgnoredRefusals,
   type Limit,
+  NO_OTHERS,
   type OffenceRule,
   parseQuota,
   type Restricted,
@@ -23,7 +24,7 @@ let restrictions: Restrictions;
 
 beforeEach(() => {
   clock = new FrozenClock();
-  restrictions = new Restrictions({ clock, listener: quiet });
+  restrictions = new Restrictions({ clock, listener: quiet, others: NO_OTHERS });
 });
 
 const options = (maxKeys = 100) => ({ clock, randomBytes, maxKeys });
@@ -121,13 +122,12 @@ describe('a tally of several gateways', () => {
   const write = (into: string[]) => (offence: Restricted, by: OffenceRule) =>
     void into.push(`${Object.values(offence).join(' ')}, ${by.quota.units} tolerated`);
   const tally = { note: write(noted), forget: write(forgotten) };
-  const thread = { isMain: false, met: () => {} };
   let invalid: AddressOffences;
   let webhooks: AddressOffences;
 
   beforeEach(() => {
     for (const list of [noted, forgotten]) list.length = 0;
-    restrictions = new Restrictions({ clock, listener: quiet, thread });
+    restrictions = new Restrictions({ clock, listener: quiet, others: { ...NO_OTHERS, isMain: false } });
     invalid = new AddressOffences(restrictions, 'invalid_requests', { ...options(), tally });
     webhooks = new AddressOffences(restrictions, 'webhook_not_found', { ...options(), tally });
     for (const each of [invalid, webhooks]) each.use(rule('1/10m'));
@@ -174,7 +174,7 @@ describe('a tally of several gateways', () => {
   test('forgets even where the counts of the process are left to another thread', () => {
     times(2, () => invalid.note(A));
     for (const { digest } of [...restrictions.listed.all()])
-      restrictions.adoptLift({ digest, count: 1, forMs: 1_000 });
+      restrictions.gossip.adoptLift({ digest, count: 1, forMs: 1_000 });
     expect([restrictions.waitMs(anAddress(A)), forgotten.length]).toEqual([0, 1]);
     invalid.note(A);
     expect(restrictions.waitMs(anAddress(A))).toBe(600_000);

@@ -1,8 +1,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { EvictionEvent } from '../../../../src/core/index.ts';
-import { type AnonymousRestriction, type Lift, Restrictions } from '../../../../src/limits/index.ts';
+import {
+  type AnonymousRestriction,
+  type Lift,
+  NO_OTHERS,
+  Restrictions,
+} from '../../../../src/limits/index.ts';
 import { networkOfKey } from '../../../../src/wire/http/index.ts';
-import { anAddress, aPrincipal } from '../../../support/restricted-clients.ts';
+import { anAddress, aPrincipal, beyond } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const TEN_MINUTES = 600_000;
@@ -33,9 +38,12 @@ function newRestrictions(places = { operator: 10_000, principal: 5, address: 5, 
       released: ({ kind }) => released.push(kind),
       evicted: each => evicted.push(each),
     },
-    announce: each => announced.push(each),
-    announceLift: lift => lifts.push(lift),
-    withdraw: each => withdrawn.push(each),
+    others: {
+      ...NO_OTHERS,
+      began: each => announced.push(each),
+      lifted: lift => lifts.push(lift),
+      evicted: each => withdrawn.push(each),
+    },
     networkOf: networkOfKey,
   });
 }
@@ -108,7 +116,7 @@ describe('a table for each kind of restriction', () => {
     const [first, second] = [newRestrictions(), newRestrictions()];
     first.restrict(ofAddress('192.0.2.1'), 1_000);
     for (let n = 1; n <= 4; n++) first.restrict(ofAddress(`203.0.113.${n}`), 9_000);
-    for (const each of announced) second.adopt(each);
+    for (const each of announced) second.gossip.adopt(beyond(each));
     clock.advance(1_000);
     second.restrict(ofAddress('192.0.2.1'), 5_000);
     expect([evicted, [...second.listed.all()].length]).toEqual([[], 5]);
@@ -127,7 +135,7 @@ describe('a table for each kind of restriction', () => {
   test('what another gateway told gives way by the same rule, without being named', () => {
     const [first, second] = [newRestrictions(), newRestrictions()];
     for (let n = 1; n <= 3; n++) first.restrict(ofAddress(`203.0.113.${n}`), n * 1_000);
-    for (const each of announced.splice(0)) second.adopt(each);
+    for (const each of announced.splice(0)) second.gossip.adopt(beyond(each));
     for (let n = 1; n <= 3; n++) second.restrict(ofAddress(`192.0.${n}.1`), 500);
     expect(evicted).toEqual([expect.objectContaining({ key: null, table: 'address', kind: 'address' })]);
     expect([1, 2, 3].map(n => second.waitMs(anAddress(`203.0.113.${n}`)))).toEqual([0, 2_000, 3_000]);
@@ -165,10 +173,10 @@ describe('an address restricted on more than 100 webhooks at once', () => {
   test('counts those of all gateways, and is restricted at all of them', () => {
     const [first, second] = [newRestrictions(), newRestrictions()];
     deadWebhooks(first, ADDRESS, 60);
-    for (const each of announced.splice(0)) second.adopt(each);
+    for (const each of announced.splice(0)) second.gossip.adopt(beyond(each));
     deadWebhooks(second, ADDRESS, 41, 60);
     expect(second.waitMs(anAddress(ADDRESS))).toBe(TEN_MINUTES);
-    for (const each of announced.splice(0)) first.adopt(each);
+    for (const each of announced.splice(0)) first.gossip.adopt(beyond(each));
     expect(first.waitMs(anAddress(ADDRESS))).toBe(TEN_MINUTES);
   });
 
@@ -177,7 +185,7 @@ describe('an address restricted on more than 100 webhooks at once', () => {
     deadWebhooks(second, ADDRESS, 1);
     announced = [];
     first.restrict(ofAddress(ADDRESS), 1_000);
-    for (const each of announced) second.adopt(each);
+    for (const each of announced) second.gossip.adopt(beyond(each));
     expect([second.waitMs(anAddress(ADDRESS)), second.webhookWaitMs(ADDRESS, 'hook0')]).toEqual([
       1_000,
       TEN_MINUTES,
@@ -236,11 +244,11 @@ describe('a restriction by an operator', () => {
     const [first, second] = [newRestrictions(), newRestrictions()];
     first.restrict(ofAddress(CLIENT.key), 5_000);
     first.restrict(byOperator(CLIENT.key), 2_000);
-    for (const each of announced) second.adopt(each);
+    for (const each of announced) second.gossip.adopt(beyond(each));
     expect([second.size, second.waitMs(anAddress(CLIENT.key))]).toEqual([2, 5_000]);
     const [listed] = second.listed.all();
     expect(second.lift(listed?.digest ?? '')).toBe(true);
-    for (const lift of lifts) first.adoptLift(lift);
+    for (const lift of lifts) first.gossip.adoptLift(lift);
     expect([first.size, second.size]).toEqual([0, 0]);
   });
 
@@ -269,13 +277,13 @@ test('a restriction says since when it holds, at a gateway that hears of it late
   first.restrict(ofAddress('192.0.2.1'), 5_000);
   const sinceEpochMs = Math.floor(clock.epochMs());
   clock.advance(3_000);
-  for (const each of first.running()) second.adopt(each);
+  for (const each of first.gossip.running()) second.gossip.adopt(beyond(each));
   expect(second.listed.ofClient({ kind: 'address', key: '192.0.2.1' })).toEqual([
     expect.objectContaining({ sinceEpochMs, untilEpochMs: sinceEpochMs + 5_000 }),
   ]);
   const [told] = announced;
   const third = newRestrictions();
-  if (told !== undefined) third.adopt({ ...told, sinceEpochMs: sinceEpochMs + 9_000 });
+  if (told !== undefined) third.gossip.adopt({ ...beyond(told), sinceEpochMs: sinceEpochMs + 9_000 });
   expect([...third.listed.all()]).toMatchObject([{ sinceEpochMs: sinceEpochMs + 3_000 }]);
 });
 
@@ -284,9 +292,9 @@ test('beyond 100,000 lifts, each one forgets the oldest', () => {
   const digests: string[] = [];
   for (let n = 0; n < 100_002; n++) {
     restrictions.restrict(ofAddress('192.0.2.1'), 5_000);
-    restrictions.adoptLift({ digest: `digest${n}`, count: 1, forMs: 5_000 });
+    restrictions.gossip.adoptLift({ digest: `digest${n}`, count: 1, forMs: 5_000 });
     digests.push(`digest${n}`);
   }
-  const known = [...restrictions.lifted()].map(({ digest }) => digest);
+  const known = [...restrictions.gossip.lifted()].map(({ digest }) => digest);
   expect([known.length, known[0], known.at(-1)]).toEqual([100_000, 'digest2', 'digest100001']);
 });

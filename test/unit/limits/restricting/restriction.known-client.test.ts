@@ -1,8 +1,13 @@
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { type AnonymousRestriction, KnownClient, Restrictions } from '../../../../src/limits/index.ts';
-import { anAddress } from '../../../support/restricted-clients.ts';
+import {
+  type AnonymousRestriction,
+  KnownClient,
+  NO_OTHERS,
+  Restrictions,
+} from '../../../../src/limits/index.ts';
+import { anAddress, beyond } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const listener = { restricted: () => {}, released: () => {}, prolonged: () => {}, evicted: () => {} };
@@ -11,12 +16,16 @@ const listener = { restricted: () => {}, released: () => {}, prolonged: () => {}
 function adopted(): Restrictions {
   const clock = new FrozenClock();
   const told: AnonymousRestriction[] = [];
-  const other = new Restrictions({ clock, listener, announce: each => told.push(each) });
+  const other = new Restrictions({
+    clock,
+    listener,
+    others: { ...NO_OTHERS, began: each => told.push(each) },
+  });
   const reason = 'invalid_requests';
   other.restrict({ kind: 'address', key: '192.0.2.1', webhook: '', reason }, 60_000);
   other.restrict({ kind: 'principal', key: 'user:app:mallory', webhook: '', reason }, 60_000);
-  const restrictions = new Restrictions({ clock, listener });
-  for (const each of told) restrictions.adopt(each);
+  const restrictions = new Restrictions({ clock, listener, others: NO_OTHERS });
+  for (const each of told) restrictions.gossip.adopt(beyond(each));
   return restrictions;
 }
 
@@ -32,7 +41,7 @@ test('a client that another gateway restricted is found by its digest', () => {
 });
 
 test('a client that was restricted here is found by its name', () => {
-  const restrictions = new Restrictions({ clock: new FrozenClock(), listener });
+  const restrictions = new Restrictions({ clock: new FrozenClock(), listener, others: NO_OTHERS });
   const address = { kind: 'address', key: '192.0.2.1' } as const;
   restrictions.restrict({ ...address, webhook: '', reason: 'invalid_requests' }, 60_000);
   expect(restrictions.waitMs(new KnownClient('address', '192.0.2.1'))).toBe(60_000);
@@ -41,10 +50,10 @@ test('a client that was restricted here is found by its name', () => {
 
 test('a check costs no hash while all clients of its kind that are restricted are known by name', () => {
   const hash = countHashes();
-  const restrictions = new Restrictions({ clock: new FrozenClock(), listener });
+  const restrictions = new Restrictions({ clock: new FrozenClock(), listener, others: NO_OTHERS });
   const reason = 'invalid_requests';
   restrictions.restrict({ kind: 'address', key: '192.0.2.1', webhook: '', reason }, 60_000);
-  restrictions.adopt({
+  restrictions.gossip.adopt({
     ...{ kind: 'principal', digest: 'digest', reason, forMs: 60_000, lifts: 0 },
     ...{ sinceEpochMs: null, network: '', owner: '' },
   });

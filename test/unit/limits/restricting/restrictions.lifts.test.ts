@@ -4,10 +4,11 @@ import {
   AddressOffences,
   type AnonymousRestriction,
   type Lift,
+  NO_OTHERS,
   type Restriction,
   Restrictions,
 } from '../../../../src/limits/index.ts';
-import { anAddress } from '../../../support/restricted-clients.ts';
+import { anAddress, beyond } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const ADDRESS = '192.0.2.1';
@@ -35,24 +36,27 @@ class Gateway extends Restrictions {
         prolonged: () => {},
         evicted: () => {},
       },
-      announce: restriction => posted.push({ restriction }),
-      announceLift: lift => posted.push({ lift }),
+      others: {
+        ...NO_OTHERS,
+        began: restriction => posted.push({ restriction: beyond(restriction) }),
+        lifted: lift => posted.push({ lift }),
+      },
     });
     this.released = released;
   }
 
   hear(facts: typeof posted): void {
     for (const { restriction, lift } of facts) {
-      if (restriction !== undefined) this.adopt(restriction);
-      if (lift !== undefined) this.adoptLift(lift);
+      if (restriction !== undefined) this.gossip.adopt(restriction);
+      if (lift !== undefined) this.gossip.adoptLift(lift);
     }
   }
 
   /** What it would tell a Redis that has lost everything. */
   knows(): typeof posted {
     return [
-      ...[...this.running()].map(restriction => ({ restriction })),
-      ...[...this.lifted()].map(lift => ({ lift })),
+      ...[...this.gossip.running()].map(restriction => ({ restriction: beyond(restriction) })),
+      ...[...this.gossip.lifted()].map(lift => ({ lift })),
     ];
   }
 }
@@ -140,10 +144,10 @@ describe('a restriction that is lifted', () => {
     restrict(gateway);
     gateway.lift(digestIn(gateway));
     clock.advance(TEN_SECONDS);
-    expect([...gateway.lifted()]).toHaveLength(1);
+    expect([...gateway.gossip.lifted()]).toHaveLength(1);
     clock.advance(60_000);
     gateway.sweep();
-    expect([...gateway.lifted()]).toEqual([]);
+    expect([...gateway.gossip.lifted()]).toEqual([]);
   });
 
   test('is over everywhere at once, whichever gateway has swept it: what begins anew then holds everywhere', () => {
@@ -185,8 +189,8 @@ describe('a restriction that is lifted', () => {
     restrict(gateway, 3_600_000);
     clock.advance(120_000);
     gateway.sweep();
-    expect([...gateway.lifted()]).toEqual([]);
-    if (old?.restriction !== undefined) gateway.adopt({ ...old.restriction, forMs: 7_200_000 });
+    expect([...gateway.gossip.lifted()]).toEqual([]);
+    if (old?.restriction !== undefined) gateway.gossip.adopt({ ...old.restriction, forMs: 7_200_000 });
     expect(gateway.waitMs(anAddress(ADDRESS))).toBe(3_480_000);
   });
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { digestOfWhom, Restrictions } from '../../../../src/limits/index.ts';
+import { digestOfWhom, NO_OTHERS, Restrictions } from '../../../../src/limits/index.ts';
 import { usedBytes } from '../../../support/memory.ts';
 import { anAddress } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
@@ -9,7 +9,12 @@ const listener = { restricted: quiet, prolonged: quiet, released: quiet, evicted
 
 test('restrictions and lifts that are over leave nothing of their clients, webhooks and networks in memory', () => {
   const clock = new FrozenClock();
-  const restrictions = new Restrictions({ clock, listener, networkOf: address => `network of ${address}` });
+  const restrictions = new Restrictions({
+    clock,
+    listener,
+    others: NO_OTHERS,
+    networkOf: address => `network of ${address}`,
+  });
   restrictions.neverRestrict(key => key.startsWith('spared'));
   const before = usedBytes();
   for (let n = 0; n < 30_000; n++) {
@@ -17,9 +22,9 @@ test('restrictions and lifts that are over leave nothing of their clients, webho
     restrictions.restrict({ kind: 'webhook', key, webhook, reason }, 50);
     const spared = { kind: 'address', key: `spared${n}`, webhook: '' } as const;
     const told = { reason, forMs: 50, lifts: 0, sinceEpochMs: null, network: '', owner: '' };
-    restrictions.adopt({ ...told, kind: 'address', digest: digestOfWhom(spared) });
+    restrictions.gossip.adopt({ ...told, kind: 'address', digest: digestOfWhom(spared) });
     restrictions.waitMs(anAddress(spared.key));
-    restrictions.adoptLift({ digest: `lift of ${n}`, count: 1, forMs: 50 });
+    restrictions.gossip.adoptLift({ digest: `lift of ${n}`, count: 1, forMs: 50 });
     clock.advance(10);
     restrictions.sweep();
   }

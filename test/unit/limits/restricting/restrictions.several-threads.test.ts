@@ -5,7 +5,7 @@ import {
   type Restricted,
   Restrictions,
 } from '../../../../src/limits/index.ts';
-import { anAddress } from '../../../support/restricted-clients.ts';
+import { anAddress, beyond } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const A = '192.0.2.1';
@@ -21,7 +21,7 @@ beforeEach(() => {
   clock = new FrozenClock();
 });
 
-/** What one thread knows, or a whole process if it is of none. */
+/** What one thread knows, or another process of one thread. */
 class Thread extends Restrictions {
   readonly heard: string[] = [];
   readonly announced: AnonymousRestriction[] = [];
@@ -32,7 +32,7 @@ class Thread extends Restrictions {
   readonly forgets: string[] = [];
   readonly leaves: string[] = [];
 
-  constructor(isMain: boolean | null) {
+  constructor(isMain: boolean) {
     const hear = (what: string) => (by: Restricted) =>
       void this.heard.push(`${what} ${[by.key, by.webhook].join(' ').trim()}`);
     super({
@@ -41,15 +41,19 @@ class Thread extends Restrictions {
         ...{ restricted: hear('restricted'), prolonged: hear('prolonged'), released: hear('released') },
         evicted: () => {},
       },
-      announce: each => this.announced.push(each),
-      announceLift: each => this.lifts.push(each),
-      thread: isMain === null ? null : { isMain, met: each => void this.met.push(each) },
+      others: {
+        isMain,
+        began: each => this.announced.push(each),
+        lifted: each => this.lifts.push(each),
+        evicted: () => {},
+        met: each => this.met.push(each),
+      },
     });
     this.onLift(({ key }, isResponsible) => void (isResponsible ? this.forgets : this.leaves).push(key));
   }
 
   hear(facts: AnonymousRestriction[]): void {
-    for (const each of facts.splice(0)) this.adopt(each);
+    for (const each of facts.splice(0)) this.gossip.adopt(each);
   }
 }
 
@@ -65,13 +69,13 @@ describe('of several threads that share restrictions', () => {
     for (const each of [first, second])
       expect([each.waitMs(anAddress(A)), each.webhookWaitMs(A, 'hook1')]).toEqual([9_600, 9_600]);
     // The news that comes back changes nothing.
-    for (const each of second.running()) first.adopt({ ...each, forMs: TEN_SECONDS });
+    for (const each of second.gossip.running()) first.gossip.adopt({ ...each, forMs: TEN_SECONDS });
     expect([first.waitMs(anAddress(A)), first.heard.length]).toEqual([9_600, 2]);
     expect([first.met, second.met, second.announced]).toEqual([[], [], []]);
   });
 
   test('each hears of every millisecond by which one prolongs it, where other processes leave out a quarter of a second', () => {
-    const [first, second, elsewhere] = [new Thread(true), new Thread(false), new Thread(null)];
+    const [first, second, elsewhere] = [new Thread(true), new Thread(false), new Thread(true)];
     first.restrict(invalid, TEN_SECONDS);
     second.hear(first.announced);
     elsewhere.restrict(invalid, TEN_SECONDS);
@@ -81,9 +85,9 @@ describe('of several threads that share restrictions', () => {
       second.hear(first.announced);
       expect([second.waitMs(anAddress(A)), second.heard.at(-1)]).toEqual([forMs, `prolonged ${A}`]);
     }
-    if (told !== undefined) elsewhere.adopt({ ...told, forMs: TEN_SECONDS + 250 });
+    if (told !== undefined) elsewhere.gossip.adopt({ ...beyond(told), forMs: TEN_SECONDS + 250 });
     expect(elsewhere.waitMs(anAddress(A))).toBe(TEN_SECONDS);
-    if (told !== undefined) elsewhere.adopt({ ...told, forMs: TEN_SECONDS + 251 });
+    if (told !== undefined) elsewhere.gossip.adopt({ ...beyond(told), forMs: TEN_SECONDS + 251 });
     expect(elsewhere.waitMs(anAddress(A))).toBe(TEN_SECONDS + 251);
   });
 
@@ -99,11 +103,11 @@ describe('of several threads that share restrictions', () => {
   });
 
   test('the one that meets a client which another process restricted names it to the others, which need not meet it', () => {
-    const [elsewhere, first, second] = [new Thread(null), new Thread(true), new Thread(false)];
+    const [elsewhere, first, second] = [new Thread(true), new Thread(true), new Thread(false)];
     elsewhere.restrict(invalid, TEN_SECONDS);
     elsewhere.restrict(onWebhook(1), TEN_SECONDS);
     for (const each of elsewhere.announced.splice(0))
-      for (const thread of [first, second]) thread.adopt(each);
+      for (const thread of [first, second]) thread.gossip.adopt(beyond(each));
     clock.advance(100);
     for (let i = 0; i < 2; i++)
       expect([first.waitMs(anAddress(A)), first.webhookWaitMs(A, 'hook1')]).toEqual([9_900, 9_900]);
@@ -114,22 +118,22 @@ describe('of several threads that share restrictions', () => {
     expect(second.met).toEqual([]);
     const sparing = new Thread(true);
     sparing.neverRestrict(() => true);
-    for (const each of elsewhere.running()) sparing.adopt(each);
+    for (const each of elsewhere.gossip.running()) sparing.gossip.adopt(beyond(each));
     expect([sparing.waitMs(anAddress(A)), sparing.met]).toEqual([0, []]);
   });
 
   test('the one that lifts a restriction forgets the offences of its client, or the main one if another process did', () => {
-    const [elsewhere, main, worker] = [new Thread(null), new Thread(true), new Thread(false)];
+    const [elsewhere, main, worker] = [new Thread(true), new Thread(true), new Thread(false)];
     const restrict = () => {
       elsewhere.restrict(invalid, TEN_SECONDS);
       for (const each of elsewhere.announced.splice(0))
-        for (const thread of [main, worker]) thread.adopt(each);
+        for (const thread of [main, worker]) thread.gossip.adopt(beyond(each));
       expect([main, worker].map(thread => thread.waitMs(anAddress(A)))).toEqual([TEN_SECONDS, TEN_SECONDS]);
     };
     const liftAt = (lifting: Thread) => {
       for (const { digest } of [...lifting.listed.all()]) lifting.lift(digest);
       for (const lift of lifting.lifts.splice(0))
-        for (const each of [elsewhere, main, worker]) each.adoptLift(lift);
+        for (const each of [elsewhere, main, worker]) each.gossip.adoptLift(lift);
     };
     restrict();
     liftAt(elsewhere);

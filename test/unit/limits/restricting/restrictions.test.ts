@@ -3,12 +3,14 @@ import type { EvictionEvent, RestrictionReason } from '../../../../src/core/inde
 import {
   type AnonymousRestriction,
   type Lift,
+  NO_OTHERS,
+  type Others,
   type Restricted,
   type Restriction,
   type RestrictionListener,
   Restrictions,
 } from '../../../../src/limits/index.ts';
-import { anAddress, aPrincipal } from '../../../support/restricted-clients.ts';
+import { anAddress, aPrincipal, beyond } from '../../../support/restricted-clients.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 
 const PLACES = { operator: 3, principal: 3, address: 3, webhook: 3 };
@@ -20,7 +22,13 @@ let restrictions: Restrictions;
 beforeEach(() => {
   clock = new FrozenClock();
   heard = [];
-  restrictions = new Restrictions({ clock, listener: new Ears(), places: PLACES });
+  restrictions = new Restrictions({ clock, listener: new Ears(), others: NO_OTHERS, places: PLACES });
+});
+
+/** Others that take what begins. */
+const telling = (announced: AnonymousRestriction[]): Others => ({
+  ...NO_OTHERS,
+  began: each => announced.push(each),
 });
 
 class Ears implements RestrictionListener {
@@ -120,7 +128,7 @@ test('a restriction announces its end by the wall clock, also when it is prolong
   const ends: number[] = [];
   const note = ({ untilEpochMs }: Restriction) => void ends.push(untilEpochMs);
   const listener = { restricted: note, prolonged: note, released: note, evicted: () => {} };
-  const by = new Restrictions({ clock, listener });
+  const by = new Restrictions({ clock, listener, others: NO_OTHERS });
   restrictAddress(by, '192.0.2.1', 'invalid_requests', 600_000);
   clock.advance(100_000);
   restrictAddress(by, '192.0.2.1', 'invalid_requests', 600_000);
@@ -131,7 +139,7 @@ test('a restriction announces its end by the wall clock, also when it is prolong
 
 test('a second restriction with the same end changes nothing, and nobody hears of it', () => {
   const announced: AnonymousRestriction[] = [];
-  const by = new Restrictions({ clock, listener: new Ears(), announce: each => announced.push(each) });
+  const by = new Restrictions({ clock, listener: new Ears(), others: telling(announced) });
   restrictAddress(by, '192.0.2.1', 'invalid_requests', 5_000);
   clock.advance(1_000);
   restrictAddress(by, '192.0.2.1', 'ignored_refusals', 4_000);
@@ -263,15 +271,15 @@ describe('a restriction shared between gateways', () => {
   function pair() {
     const announced: AnonymousRestriction[] = [];
     const deaf = { restricted: () => {}, prolonged: () => {}, released: () => {}, evicted: () => {} };
-    const first = new Restrictions({ clock, listener: deaf, announce: each => announced.push(each) });
+    const first = new Restrictions({ clock, listener: deaf, others: telling(announced) });
     const second = new Restrictions({
       clock,
       listener: new Ears(),
-      announce: each => heard.push(`announced ${each.kind}`),
+      others: { ...NO_OTHERS, began: each => heard.push(`announced ${each.kind}`) },
       places: PLACES,
     });
     const tell = () => {
-      for (const each of announced.splice(0)) second.adopt(each);
+      for (const each of announced.splice(0)) second.gossip.adopt(beyond(each));
     };
     return { first, second, announced, tell };
   }
@@ -279,7 +287,7 @@ describe('a restriction shared between gateways', () => {
   test('does not name its subject', () => {
     const { first, announced } = pair();
     restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
-    expect(announced).toEqual([
+    expect(announced.map(beyond)).toEqual([
       {
         kind: 'address',
         digest: expect.stringMatching(/^[\w-]{22}$/),
@@ -369,7 +377,7 @@ describe('a restriction shared between gateways', () => {
       second.neverRestrict(() => true, [{ kind: 'address', key: '192.0.2.1' }]);
       restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
       tell();
-      expect([second.size, [...second.running()].length]).toEqual([0, 1]);
+      expect([second.size, [...second.gossip.running()].length]).toEqual([0, 1]);
     });
 
     test('is no longer listed when a request has told its name, and makes room again when it ends', () => {
@@ -382,7 +390,7 @@ describe('a restriction shared between gateways', () => {
       expect([listed(second), second.size, second.adopted]).toEqual([[], 0, 0]);
       clock.advance(forTenSeconds);
       second.sweep();
-      expect([[...second.running()], second.size]).toEqual([[], 0]);
+      expect([[...second.gossip.running()], second.size]).toEqual([[], 0]);
     });
 
     test('is listed again as soon as the list names it no more, also if a request has told its name meanwhile', () => {
@@ -402,15 +410,14 @@ describe('a restriction shared between gateways', () => {
       const named = new Restrictions({
         clock,
         listener: new Ears(),
-        announce: each => announced.push(each),
-        announceLift: lift => lifts.push(lift),
+        others: { ...telling(announced), lifted: lift => lifts.push(lift) },
       });
       restrictAddress(named, '192.0.2.1', 'invalid_requests', forTenSeconds);
       restrictWebhook(named, '192.0.2.2', 'abc', 'webhook_not_found', forTenSeconds);
       named.neverRestrict(key => key.startsWith('192.0.2.'));
       expect(lifts).toHaveLength(2);
-      for (const each of announced) first.adopt(each);
-      for (const each of lifts) first.adoptLift(each);
+      for (const each of announced) first.gossip.adopt(beyond(each));
+      for (const each of lifts) first.gossip.adoptLift(each);
       expect([listed(first), first.size]).toEqual([[], 0]);
     });
   });
@@ -423,7 +430,7 @@ describe('a restriction shared between gateways', () => {
     clock.advance(40);
     tell();
     expect(second.waitMs(anAddress('192.0.2.1'))).toBe(9_960);
-    if (told !== undefined) second.adopt({ ...told, forMs: 20_000 });
+    if (told !== undefined) second.gossip.adopt({ ...beyond(told), forMs: 20_000 });
     expect([second.waitMs(anAddress('192.0.2.1')), second.size]).toEqual([20_000, 1]);
     expect(heard).toEqual(['restricted address 192.0.2.1 for invalid_requests', 'announced address']);
   });
@@ -438,8 +445,10 @@ describe('a restriction shared between gateways', () => {
     const [listed] = second.listed.all();
     expect(listed).toMatchObject({ reason: 'invalid_requests', sinceEpochMs: 1_700_000_000_000 });
     expect(second.reasonFor({ kind: 'address', key: '192.0.2.1' })).toBe('invalid_requests');
-    if (told !== undefined) second.adopt({ ...told, lifts: 1, reason: 'operator', forMs: 1_000 });
-    if (told !== undefined) second.adopt({ ...told, lifts: 1, reason: 'webhook_not_found', forMs: 1_000 });
+    if (told !== undefined)
+      second.gossip.adopt({ ...beyond(told), lifts: 1, reason: 'operator', forMs: 1_000 });
+    if (told !== undefined)
+      second.gossip.adopt({ ...beyond(told), lifts: 1, reason: 'webhook_not_found', forMs: 1_000 });
     expect([...second.listed.all()].map(({ reason }) => reason).sort()).toEqual([
       'operator',
       'webhook_not_found',
@@ -471,11 +480,11 @@ describe('a restriction shared between gateways', () => {
   test('that is over is not begun anew by late news of it', () => {
     const { first, second, tell } = pair();
     restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
-    const late = [...first.running()];
+    const late = [...first.gossip.running()];
     tell();
     second.waitMs(anAddress('192.0.2.1'));
     clock.advance(9_990);
-    for (const each of late) second.adopt({ ...each, forMs: 260 });
+    for (const each of late) second.gossip.adopt({ ...beyond(each), forMs: 260 });
     expect([second.waitMs(anAddress('192.0.2.1')), heard.at(-1)]).toEqual([0, 'released address 192.0.2.1']);
   });
 
@@ -483,7 +492,7 @@ describe('a restriction shared between gateways', () => {
     const { first, second } = pair();
     restrictAddress(first, '192.0.2.1', 'invalid_requests', forTenSeconds);
     clock.advance(9_900);
-    for (const each of first.running()) second.adopt(each);
+    for (const each of first.gossip.running()) second.gossip.adopt(beyond(each));
     clock.advance(79);
     expect([first, second].map(each => each.waitMs(anAddress('192.0.2.1')) > 0)).toEqual([true, true]);
     clock.advance(1);
@@ -506,11 +515,11 @@ describe('a restriction shared between gateways', () => {
     tell();
     second.waitMs(anAddress('192.0.2.1'));
     clock.advance(1_000);
-    const digests = (by: Restrictions) => [...by.running()].map(({ digest }) => digest).sort();
+    const digests = (by: Restrictions) => [...by.gossip.running()].map(({ digest }) => digest).sort();
     expect(digests(second)).toEqual(digests(first));
-    expect([...second.running()].map(({ forMs }) => forMs)).toEqual([9_000, 9_000]);
+    expect([...second.gossip.running()].map(({ forMs }) => forMs)).toEqual([9_000, 9_000]);
     clock.advance(9_000);
-    expect([...second.running()]).toEqual([]);
+    expect([...second.gossip.running()]).toEqual([]);
   });
 
   test('gives way beyond the maximum, and that is reported', () => {

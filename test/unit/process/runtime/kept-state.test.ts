@@ -21,7 +21,7 @@ test('what only the threads of a process tell each other is not kept', async () 
     const state = await open();
     const part = alone(machine);
     if (state !== null) part.carry(state.facts);
-    for (const topic of [part.topic<Fact>('shadow'), part.serviceTopic('light')]) {
+    for (const topic of [part.topic<Fact>('shadow', 'process'), part.topic('light', 'service')]) {
       topic.join({ learn: ({ name }) => void learnt.push(name), everything: () => [fact] });
       topic.post(fact);
     }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { alone, thisMachine } from '../../../../src/core/index.ts';
+import { NONE_ELSEWHERE } from '../../../../src/limits/index.ts';
 import { Limiting } from '../../../../src/process/runtime/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { quietListener, quietStoreListener, snapshotOf } from '../workers/thread-parts.ts';
@@ -13,7 +14,7 @@ async function remembersThrough(limitKeys: number): Promise<boolean> {
   const snapshot = await snapshotOf('global: off\ninvalid_requests: { limit: 2/10m, restrict_for: 10m }\n');
   const clock = new FrozenClock();
   const part = alone({ ...thisMachine, clock });
-  const dependencies = { clock, randomBytes, part, ...quiet, limitKeys };
+  const dependencies = { clock, randomBytes, part, ...quiet, limitKeys, inFlightElsewhere: NONE_ELSEWHERE };
   const limiting = new Limiting(snapshot.limits, dependencies);
   const note = (...addresses: string[]) => {
     for (const address of addresses) limiting.offences.invalidRequests.note(address);

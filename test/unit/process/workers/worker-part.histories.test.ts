@@ -10,6 +10,7 @@ import {
   type Limit,
   type LimitSet,
   NO_LIMITS,
+  NONE_ELSEWHERE,
   type OffenceRule,
   type Quota,
   type Restricted,
@@ -173,7 +174,13 @@ class History {
   #newLimiting(part: ProcessPart): Limiting {
     const { limits } = this.#snapshot;
     const listeners = { listener: quietListener, storeListener: quietStoreListener };
-    const parts = { clock: this.#clock, randomBytes, part, limitKeys: LIMIT_KEYS };
+    const parts = {
+      clock: this.#clock,
+      randomBytes,
+      part,
+      limitKeys: LIMIT_KEYS,
+      inFlightElsewhere: NONE_ELSEWHERE,
+    };
     return new Limiting(limits, { ...parts, ...listeners });
   }
 

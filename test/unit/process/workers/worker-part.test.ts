@@ -12,7 +12,7 @@ import type {
 } from '../../../../src/core/index.ts';
 import { digestOf } from '../../../../src/core/index.ts';
 import { REVOCATION_LIMITS, Revocations } from '../../../../src/identity/auth/index.ts';
-import { digestOfWhom } from '../../../../src/limits/index.ts';
+import { digestOfWhom, NONE_ELSEWHERE } from '../../../../src/limits/index.ts';
 import { makeLogger } from '../../../../src/observe/index.ts';
 import { Limiting } from '../../../../src/process/runtime/index.ts';
 import { sharedClaims } from '../../../../src/process/runtime/replication.ts';
@@ -70,8 +70,8 @@ class Plane {
 
   constructor(part: ProcessPart) {
     this.part = part;
-    const listeners = { listener, storeListener: quietStoreListener };
-    const dependencies = { clock, randomBytes, ...listeners, limitKeys: 100, part };
+    const others = { listener, storeListener: quietStoreListener, inFlightElsewhere: NONE_ELSEWHERE };
+    const dependencies = { clock, randomBytes, ...others, limitKeys: 100, part };
     this.limiting = new Limiting(snapshot.limits, dependencies);
     this.limiting.shareRevocations(this.revocations);
     this.revocations.of(ISSUER).use({ notBeforeS: 0, leewayS: 0, maxLifetimeS: 86_400 });
