@@ -70,7 +70,7 @@ interface Task {
 }
 
 export const TASKS: readonly Task[] = [
-  { task: 'change the default limit of 50/s', files: ['config/schema/limits-schema.ts'], most: 1 },
+  { task: 'change the default limit of 50/s', files: ['config/limits/limits-schema.ts'], most: 1 },
   {
     task: "one more field in the admin API's buckets",
     files: ['edge/admin/api/shapes.ts', 'edge/admin/api/buckets-api.ts'],

@@ -23,9 +23,10 @@ import {
   withoutPipes,
 } from './file/index.ts';
 import { errorsBesideSecrets, errorsOf, readGateway } from './gateway-file.ts';
-import { everyLimit, type Snapshot } from './model/index.ts';
+import { everyLimit } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
+import type { Snapshot } from './snapshot.ts';
 
 export interface LoadOptions {
   /** The variables that `${NAME}` in the files refers to. */

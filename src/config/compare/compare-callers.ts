@@ -1,8 +1,8 @@
-import { quotaOf } from '../compile/index.ts';
 import { compareQuotas, type Difference, differ, joined, type WeighedChange } from '../difference.ts';
 import { formatPath } from '../file/index.ts';
-import type { Outline } from '../model/index.ts';
-import type { LimitsConfig } from '../schema/index.ts';
+import type { LimitsConfig } from '../limits/index.ts';
+import { quotaOf } from '../limits/index.ts';
+import type { Outline } from '../snapshot.ts';
 import { classQuotas } from './compare-buckets.ts';
 
 type Settings = Outline['settings'];

@@ -1,8 +1,8 @@
 import { digestOf } from '../../core/index.ts';
 import type { Effect, WeighedChange } from '../difference.ts';
 import { type ConfigFile, formatPath, isMap, type Path } from '../file/index.ts';
-import type { Outline, OutlineSetting } from '../model/index.ts';
 import { type GatewayConfig, gatewaySchema } from '../settings/index.ts';
+import type { Outline, OutlineSetting } from '../snapshot.ts';
 import { type Meaning, meaningAt } from '../values/index.ts';
 import { isOfClasses } from './compare-callers.ts';
 

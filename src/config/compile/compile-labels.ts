@@ -10,6 +10,7 @@ import {
 import type { RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import { LIMIT_ROLES, type LimitsByRole, limitsIn, periodAmongSeveral } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
+import type { KeptLabels } from '../kept-parts.ts';
 import type * as model from '../model/index.ts';
 import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
 import type { ListenModel } from '../settings/index.ts';
@@ -29,10 +30,7 @@ interface LabelSources {
 }
 
 /** @param before of the previous configuration; `null` if there was none */
-export function* compileLabels(
-  sources: LabelSources,
-  before: model.KeptLabels | null,
-): Steps<model.KeptLabels> {
+export function* compileLabels(sources: LabelSources, before: KeptLabels | null): Steps<KeptLabels> {
   const { listen, upstreams, identity, metrics, table } = sources;
   const signsIn = signInProvider(identity) !== null;
   const own = sources.ownRoutes.map(({ value }) => value).filter(({ kind }) => kind !== 'sign-in' || signsIn);
@@ -72,8 +70,8 @@ function isUnchanged(one: LabelModel, other: LabelModel): boolean {
 function* labelsOfRoutes(
   { routes: entries, table, listen: { http, grpc } }: LabelSources,
   own: readonly model.OwnRoute[],
-  before: model.KeptLabels | null,
-): Steps<model.KeptLabels['ofRoutes']> {
+  before: KeptLabels | null,
+): Steps<KeptLabels['ofRoutes']> {
   const ofPaths: readonly Protocol[] = http.tls !== null || http.h2c ? ['http1', 'h2'] : ['http1'];
   const key = [ofPaths, grpc !== null, own];
   if (before !== null && before.table === table && isSame(before.ofRoutes.key, key)) return before.ofRoutes;
@@ -195,7 +193,7 @@ function answered(...statuses: readonly string[]): Ending[] {
 /** The labels of a bucket are kept where it is. */
 function* labelsOfBuckets(
   { limitRoutes, identity }: LabelSources,
-  before: model.KeptLabels['ofBuckets'] | undefined,
+  before: KeptLabels['ofBuckets'] | undefined,
 ): Steps<Kept<readonly model.ClassName[], ReadonlyMap<model.BucketModel, readonly BucketLabels[]>>> {
   const classes = classesOf(identity);
   const known = before !== undefined && isSame(before.key, classes) ? before.part : null;

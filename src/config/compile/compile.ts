@@ -10,31 +10,25 @@ import {
 } from '../../core/index.ts';
 import { PathWords, type RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
-import { ForwardingRules } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
+import type { KeptItems, KeptParts, KeptTables } from '../kept-parts.ts';
+import { type LimitsConfig, type WrittenLines, writtenLines } from '../limits/index.ts';
 import type * as model from '../model/index.ts';
-import { claimFieldsIn, Requirements } from '../policies/index.ts';
-import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
+import { Requirements } from '../policies/index.ts';
+import type { EffectiveConfig } from '../schema/index.ts';
 import {
   compileSettings,
   compileUpstreams,
   type GatewayConfig,
+  ownRoutesOf,
   type RouteConfig,
   type Secrets,
-} from '../settings/index.ts';
-import { claimsOf, compileIdentity } from './compile-identity.ts';
-import { compileLabels } from './compile-labels.ts';
-import { compileLimits } from './compile-limits.ts';
-import {
-  compileRoute,
-  namedMethods,
-  ownRoutesOf,
-  preflightRoutes,
   SIGN_IN_PREFIX,
-  tokensInUrls,
-  webhookPaths,
-} from './compile-routes.ts';
-import { defaultLimitsOf } from './default-limits.ts';
+  type WrittenElsewhere,
+} from '../settings/index.ts';
+import type { Outline, Snapshot } from '../snapshot.ts';
+import { compileLabels } from './compile-labels.ts';
+import { compileRoute, namedMethods, preflightRoutes, tokensInUrls, webhookPaths } from './compile-routes.ts';
 import { descriptorsOf, memoryOf } from './memory-use.ts';
 
 export interface Sources {
@@ -42,7 +36,7 @@ export interface Sources {
   readonly gateway: GatewayConfig;
   readonly apiKeys: readonly ApiKeyLine[];
   readonly limits: LimitsConfig;
-  readonly items: model.KeptItems & {
+  readonly items: KeptItems & {
     /** The routes of gateway.yaml, each read once it is needed. */
     readonly routes: {
       readonly bytes: Uint8Array;
@@ -52,7 +46,7 @@ export interface Sources {
   readonly secrets: Secrets;
   /** What the process may use. */
   readonly machine: Machine;
-  readonly settings: model.Outline['settings'];
+  readonly settings: Outline['settings'];
   readonly effective: EffectiveConfig;
   /** Where the routes of gateway.yaml and the keys of limits.yaml are written. */
   readonly places: { readonly routes: readonly FilePlace[]; readonly limits: KeyPlaces };
@@ -66,42 +60,47 @@ export interface Sources {
 /**
  * Compiles a valid configuration for the data plane.
  *
- * @param before what was compiled of the previous configuration; `null` if there was none
+ * @param previous the configuration in use; `null` if there was none
  */
 export function* compileGateway(
   sources: Sources,
   generation: number,
-  before: model.KeptParts | null = null,
-): Steps<model.Snapshot> {
-  const { gateway: config, limits, apiKeys, secrets, machine, hash, files } = sources;
-  const { access_tokens: tokens } = config;
+  previous: Snapshot | null = null,
+): Steps<Snapshot> {
+  const before = previous?.kept ?? null;
+  const { gateway: config, limits, apiKeys, items, secrets, machine, hash, files } = sources;
   const requirements = new Requirements(config.routes);
   const keptRoutes = yield* compileRoutes(sources, requirements, before);
   const upstreams = keptRoutes.upstreams.part;
   const entries = keptRoutes.routes.all.flat();
   const routes =
     before !== null && hasSameItems(before.tables.entries, entries) ? before.tables.entries : entries;
-  const compiledLimits = yield* compileLimits(limits, claimsOf(config), before?.limits);
-  const identity = compileIdentity(config, limits, { providers: secrets.providers, apiKeys }, requirements);
-  const proofs = identity !== null && identity.dpop !== null;
-  yield;
-  const ofCertificates = certificateFields(secrets.listenerTls);
-  const ownRoutes = ownRoutesOf(config, identity, requirements, ofCertificates.length > 0);
+  const lines = yield* writtenLines(limits.routes, before?.lines);
+  const elsewhere: WrittenElsewhere = {
+    // All keys are there: the type shows those of the setting that is asked for.
+    written: () => config as never,
+    requirements,
+    certificateFields: certificateFields(secrets.listenerTls),
+  };
+  const ownRoutes = ownRoutesOf(config, elsewhere, secrets);
   const isCorsOff = config.cors === 'off';
   const tables = yield* compileTables(
-    { routes, ownRoutes, lines: compiledLimits.kept.entries, isCorsOff },
+    { routes, ownRoutes, lines, isCorsOff },
     before?.upstreams === keptRoutes.upstreams ? before.tables : null,
   );
-  const written = compileSettings(
+  const written = yield* compileSettings(
     config,
     {
+      ...elsewhere,
       gatewayFile: files[0] ?? '',
       machine,
-      headers: limits.headers,
-      proofs,
-      countsInMemory: config.store === 'memory',
+      limits,
+      lines,
+      namedGlobals: sources.namedGlobals,
+      limitsBefore: previous?.keptLimits,
+      apiKeys,
       webSockets: routes.some(({ value }) => value.kind === 'forward' && value.websocket !== null),
-      routes: [...routes, ...compiledLimits.kept.entries],
+      patterns: tables.patterns,
       words: tables.words,
     },
     secrets,
@@ -119,32 +118,18 @@ export function* compileGateway(
       routes,
       table: tables.routes,
       ownRoutes,
-      limits: compiledLimits.model,
-      limitRoutes: compiledLimits.kept.entries,
-      identity,
+      limits: settings.limits,
+      limitRoutes: settings.keptLimits.entries,
+      identity: settings.identity,
       metrics: settings.metrics,
     },
     before?.labels ?? null,
   );
-  const { buckets, lines } = sources.items;
   return {
     ...settings,
     generation,
     hash,
     files,
-    forwarding: new ForwardingRules({
-      ...config.forwarding_headers,
-      traces: config.tracing !== null,
-      certificate: tokens?.certificate_field ?? null,
-      apiKey: config.api_keys?.header ?? null,
-      proofs,
-      own: [
-        ...Object.keys(tokens?.identity_headers ?? {}),
-        ...(settings.sentFields ?? []).filter(name => name !== 'X-Forwarded-Port'),
-        ...config.routes.flatMap(({ request_headers: edits }) => claimFieldsIn(edits)),
-        ...ofCertificates,
-      ],
-    }),
     tokensInUrls: tokensInUrls(routes),
     webhookPaths: webhookPaths(routes),
     upstreams: [...upstreams.values()],
@@ -154,21 +139,18 @@ export function* compileGateway(
     takesOddPaths: routes.some(
       ({ value }) => value.encodedSlashes !== 'refuse' || value.emptySegments !== 'refuse',
     ),
-    limits: compiledLimits.model,
-    defaultLimits: defaultLimitsOf(compiledLimits.model, sources.namedGlobals),
-    identity,
     memory: memoryOf(
       {
         ...settings,
         ...parts,
-        maxTokens: (tokens?.cache.tokens ?? 0) * tokenTablesIn(identity),
+        maxTokens: (config.access_tokens?.cache.tokens ?? 0) * tokenTablesIn(settings.identity),
       },
       usableMemory(machine),
     ),
     descriptors,
     outline: outlineOf(sources, keptRoutes.routes.all, ownRoutes),
     labels: labels.model,
-    kept: { items: { buckets, lines }, ...keptRoutes, tables, limits: compiledLimits.kept, labels },
+    kept: { items: { buckets: items.buckets, lines: items.lines }, ...keptRoutes, tables, lines, labels },
   };
 }
 
@@ -176,8 +158,8 @@ export function* compileGateway(
 function* compileRoutes(
   { gateway: config, items, secrets }: Sources,
   requirements: Requirements,
-  before: model.KeptParts | null,
-): Steps<Pick<model.KeptParts, 'upstreams' | 'routes'>> {
+  before: KeptParts | null,
+): Steps<Pick<KeptParts, 'upstreams' | 'routes'>> {
   const { routes: _, ...others } = config;
   const upstreams = reuse(before?.upstreams, [others, secrets, requirements.all], () =>
     compileUpstreams(config.upstreams, secrets),
@@ -200,15 +182,15 @@ function* compileRoutes(
 interface TableSources {
   readonly routes: readonly RouteEntry<model.RouteOfFile>[];
   readonly ownRoutes: readonly RouteEntry<model.OwnRoute>[];
-  readonly lines: readonly RouteEntry<model.LimitRouteModel>[];
+  readonly lines: WrittenLines;
   readonly isCorsOff: boolean;
 }
 
 function* compileTables(
   { routes: entries, ownRoutes, lines, isCorsOff }: TableSources,
-  before: model.KeptTables | null,
-): Steps<model.KeptTables> {
-  const patterns = [...entries, ...lines].map(({ pattern }) => pattern);
+  before: KeptTables | null,
+): Steps<KeptTables> {
+  const patterns = [...entries.map(({ pattern }) => pattern), ...lines.patterns.values()];
   const isSameSet = before !== null && before.entries === entries && isSame(before.ownRoutes, ownRoutes);
   const tables = isSameSet
     ? before
@@ -236,7 +218,7 @@ function outlineOf(
   { settings, limits, places, effective }: Sources,
   byRoute: readonly (readonly RouteEntry<model.RouteOfFile>[])[],
   ownRoutes: readonly RouteEntry<model.OwnRoute>[],
-): model.Outline {
+): Outline {
   const written = byRoute.flatMap((entries, index) => {
     const place = places.routes[index];
     return place === undefined ? [] : entries.map(entry => ({ ...entry, place }));

@@ -1,10 +1,9 @@
-import type { Kept } from '../../core/index.ts';
-import type { PathWords, RouteEntry, RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
-import type { BucketLabels, LabelModel } from '../../observe/index.ts';
-import type { UpstreamModel } from '../policies/index.ts';
-import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
-import type { BucketModel, LimitRouteModel } from './limits-model.ts';
-import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
+import type { Kept } from '../core/index.ts';
+import type { PathWords, RouteEntry, RoutePattern, RouteTable } from '../gateway/routing/index.ts';
+import type { BucketLabels, LabelModel } from '../observe/index.ts';
+import type { BucketConfig, LimitsConfig, WrittenLines } from './limits/index.ts';
+import type { BucketModel, OwnRoute, RouteModel, RouteOfFile } from './model/index.ts';
+import type { UpstreamModel } from './policies/index.ts';
 
 /**
  * What the next configuration takes over where nothing changed, so that one number costs one bucket: compiled parts, each with all
@@ -16,7 +15,8 @@ export interface KeptParts {
   readonly upstreams: Kept<unknown, ReadonlyMap<string, UpstreamModel>>;
   readonly routes: KeptRoutes;
   readonly tables: KeptTables;
-  readonly limits: KeptLimits;
+  /** The lines of limits.yaml as written. */
+  readonly lines: WrittenLines;
   readonly labels: KeptLabels;
 }
 
@@ -64,22 +64,3 @@ export interface KeptLabels {
 }
 
 type LabelsOfRoutes = Pick<LabelModel, 'routes' | 'webSocketUpstreams' | 'introspects'>;
-
-export interface KeptLimits<Shared = unknown> {
-  /** What buckets share, by all that they depend on and that is not written in each. */
-  readonly shared: Kept<unknown, Shared>;
-  /** The buckets by name, each by what is written of it and of its lines. */
-  readonly buckets: ReadonlyMap<string, Kept<unknown, BucketModel>>;
-  readonly written: WrittenLines;
-  /** The lines of `routes:` as written. */
-  readonly lines: ReadonlyMap<string, RouteEntry<LimitRouteModel>>;
-  readonly entries: readonly RouteEntry<LimitRouteModel>[];
-  readonly table: RouteTable<LimitRouteModel>;
-}
-
-/** The lines of `routes:`, and what follows from them alone. */
-export interface WrittenLines {
-  readonly lines: LimitsConfig['routes'];
-  readonly patterns: ReadonlyMap<string, RoutePattern>;
-  readonly ofBuckets: ReadonlyMap<string, readonly [string, LimitsConfig['routes'][string]][]>;
-}

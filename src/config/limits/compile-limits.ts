@@ -11,16 +11,34 @@ import {
 } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
 import { LimitClaims } from '../model/index.ts';
-import type { BucketConfig, LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
+import { type CallerClaims, DEFAULT_CLAIMS, principalsOf } from './caller-claims.ts';
 import { compileBucket, compileGlobal, withGlobal } from './compile-bucket.ts';
-import { type CallerClaims, DEFAULT_CLAIMS, principalsOf } from './compile-identity.ts';
+import type { BucketConfig, LimitsConfig, OffenceConfig } from './limits-schema.ts';
 import { claimsInLimits } from './named-claims.ts';
 
 /** The compiled limits, and what the next ones take over: with their routes in file order, which a route table does not keep. */
 interface CompiledLimits {
   readonly model: model.LimitsModel;
-  readonly kept: model.KeptLimits<CommonToBuckets>;
+  readonly kept: KeptLimits;
+}
+
+export interface KeptLimits {
+  /** What buckets share, by all that they depend on and that is not written in each. */
+  readonly shared: Kept<unknown, CommonToBuckets>;
+  /** The buckets by name, each by what is written of it and of its lines. */
+  readonly buckets: ReadonlyMap<string, Kept<unknown, model.BucketModel>>;
+  /** The lines of `routes:` as written. */
+  readonly lines: ReadonlyMap<string, RouteEntry<model.LimitRouteModel>>;
+  readonly entries: readonly RouteEntry<model.LimitRouteModel>[];
+  readonly table: RouteTable<model.LimitRouteModel>;
+}
+
+/** The lines of `routes:`, and what follows from them alone. */
+export interface WrittenLines {
+  readonly lines: LimitsConfig['routes'];
+  readonly patterns: ReadonlyMap<string, RoutePattern>;
+  readonly ofBuckets: ReadonlyMap<string, readonly [string, LimitsConfig['routes'][string]][]>;
 }
 
 /** What all buckets of a file have in common. */
@@ -37,19 +55,17 @@ interface CommonToBuckets {
  */
 export function* compileLimits(
   config: LimitsConfig,
+  { patterns, ofBuckets }: WrittenLines,
   classes: readonly CallerClaims[] = DEFAULT_CLAIMS,
-  before: model.KeptLimits | null = null,
+  before: KeptLimits | null = null,
 ): Steps<CompiledLimits> {
   const { buckets: written, routes: lines, ...others } = config;
-  const shared = reuse(before?.shared as Kept<unknown, CommonToBuckets> | undefined, others, () => ({
+  const shared = reuse<unknown, CommonToBuckets>(before?.shared, others, () => ({
     global: compileGlobal(config),
     preflights: compileGlobal(config, true),
     digests: new RecentDigests(),
   }));
   const known = shared === before?.shared ? before : null;
-  const ofFile =
-    before?.written.lines === lines ? before.written : yield* writtenLines(lines, before?.written);
-  const { patterns, ofBuckets } = ofFile;
   const buckets = new Map<string, Kept<unknown, model.BucketModel>>();
   for (const [name, bucket] of Object.entries(written)) {
     const own = ofBuckets.get(name) ?? [];
@@ -75,15 +91,14 @@ export function* compileLimits(
   const isSameTable = before !== null && hasSameItems(before.entries, routes);
   const table = isSameTable ? before.table : yield* RouteTable.inSteps(routes);
   const byLine = new Map(routes.map(route => [route.value.line, route]));
-  const kept = { shared, buckets, written: ofFile, lines: byLine, entries: routes, table };
+  const kept = { shared, buckets, lines: byLine, entries: routes, table };
   yield;
-  return { kept, model: modelOf(config, classes, kept) };
+  return { kept, model: modelOf(config, classes, kept, ofBuckets) };
 }
 
-function* writtenLines(
-  lines: LimitsConfig['routes'],
-  before: model.WrittenLines | undefined,
-): Steps<model.WrittenLines> {
+/** Reads the lines of `routes:`. */
+export function* writtenLines(lines: LimitsConfig['routes'], before?: WrittenLines): Steps<WrittenLines> {
+  if (before?.lines === lines) return before;
   const patterns = new Map<string, RoutePattern>();
   for (const line of Object.keys(lines)) {
     patterns.set(line, before?.patterns.get(line) ?? parseLimitRoute(line));
@@ -95,7 +110,8 @@ function* writtenLines(
 function modelOf(
   config: LimitsConfig,
   classes: readonly CallerClaims[],
-  { shared, buckets, table, written: { ofBuckets } }: model.KeptLimits<CommonToBuckets>,
+  { shared, buckets, table }: KeptLimits,
+  ofBuckets: WrittenLines['ofBuckets'],
 ): model.LimitsModel {
   const { global, preflights } = shared.part;
   const named = claimsInLimits(config);

@@ -1,0 +1,11 @@
+export * from './caller-claims.ts';
+export { QUOTA_KEYS, quotaOf, quotaPaths, type WrittenQuotas, withShadowNumbers } from './compile-bucket.ts';
+export {
+  compileLimits,
+  type KeptLimits,
+  keyingOf,
+  type WrittenLines,
+  writtenLines,
+} from './compile-limits.ts';
+export * from './limits-schema.ts';
+export { namedClaims } from './named-claims.ts';
