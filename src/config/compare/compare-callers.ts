@@ -6,7 +6,6 @@ import type { Outline } from '../snapshot.ts';
 import { classQuotas } from './compare-buckets.ts';
 
 type Settings = Outline['settings'];
-type Setting = Settings extends ReadonlyMap<string, infer Each> ? Each : never;
 
 interface ClassRule {
   readonly subject: string;
@@ -15,12 +14,6 @@ interface ClassRule {
   readonly list: string | null;
   /** Equal for equal rules. */
   readonly content: string;
-}
-
-/** Whether a setting decides which class a caller belongs to. Such settings are compared by the limits of the class. */
-export function isOfClasses({ path: [section, key, further] }: Setting): boolean {
-  const part = section === 'access_tokens' ? key : section === 'identity_providers' ? further : null;
-  return part === 'classes' || part === 'bots';
 }
 
 /** Compares who belongs to which class, by what its callers may send. */
@@ -100,9 +93,9 @@ function compareOrder(
 
 function rulesIn(settings: Settings): ReadonlyMap<string, ClassRule> {
   const rules = new Map<string, ClassRule>();
-  for (const setting of settings.values()) {
-    if (!isOfClasses(setting)) continue;
-    const { path, digest } = setting;
+  for (const { path, digest, meaning } of settings.values()) {
+    // Which class a caller belongs to is compared by the limits of the class.
+    if (meaning !== 'byClass') continue;
     const at = path[0] === 'access_tokens' ? 1 : 2;
     const isBots = path[at] === 'bots';
     // Only a rule has parts.

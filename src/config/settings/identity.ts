@@ -12,7 +12,7 @@ import { asList, asMap } from '../file/index.ts';
 import { namedClaims, principalsOf } from '../limits/index.ts';
 import type { IdentityModel, ProviderModel } from '../model/index.ts';
 import type { PolicyConfig } from '../policies/index.ts';
-import { doorAsWhole } from '../values/index.ts';
+import { doorAsWhole, marked } from '../values/index.ts';
 import { type AccessTokensConfig, accessTokensSchema, type tokenRules } from './access-tokens.ts';
 import { apiKeyKeys, checkApiKeys } from './api-keys.ts';
 import { claimsByKind, withTenants } from './callers.ts';
@@ -39,18 +39,21 @@ const keys = {
     .describe(
       'Which access tokens are accepted, and how they identify callers. Required with identity_provider.',
     ),
-  identity_providers: doorAsWhole(
-    z
-      .array(doorAsWhole(providerEntrySchema), {
-        error: 'expected a list of providers, each of which begins with "- name:"',
-      })
-      .min(1, { error: 'an empty list has no provider: leave it out' })
-      .max(MAX_PROVIDERS, { error: `at most ${MAX_PROVIDERS} providers are possible` }),
-  )
-    .optional()
-    .describe(
-      'Instead of identity_provider: several providers, each with its name, its audience and the callers it identifies. The same keys as identity_provider otherwise.',
-    ),
+  identity_providers: marked(
+    doorAsWhole(
+      z
+        .array(doorAsWhole(providerEntrySchema), {
+          error: 'expected a list of providers, each of which begins with "- name:"',
+        })
+        .min(1, { error: 'an empty list has no provider: leave it out' })
+        .max(MAX_PROVIDERS, { error: `at most ${MAX_PROVIDERS} providers are possible` }),
+    )
+      .optional()
+      .describe(
+        'Instead of identity_provider: several providers, each with its name, its audience and the callers it identifies. The same keys as identity_provider otherwise.',
+      ),
+    { entriesBy: 'name' },
+  ),
   ...apiKeyKeys,
   ...signInKeys,
 };

@@ -17,6 +17,7 @@ export const limits = setting({
         'The file with the rate limits, limits.yaml, or a folder whose *.yaml files are read as one; relative to this file. none: the defaults.',
       ),
   },
+  meaning: 'byLimit',
   *compile(_, { limits, lines, written, limitsBefore, namedGlobals }): Steps<LimitsPart> {
     const compiled = yield* compileLimits(limits, lines, claimsOf(written(identity)), limitsBefore);
     return {
