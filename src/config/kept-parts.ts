@@ -1,7 +1,7 @@
 import type { Kept } from '../core/index.ts';
 import type { PathWords, RouteEntry, RoutePattern, RouteTable } from '../gateway/routing/index.ts';
 import type { BucketLabels, LabelModel } from '../observe/index.ts';
-import type { BucketConfig, LimitsConfig, WrittenLines } from './limits/index.ts';
+import type { BucketConfig, KeptLines, LimitsConfig } from './limits/index.ts';
 import type { BucketModel, OwnRoute, RouteModel, RouteOfFile } from './model/index.ts';
 import type { UpstreamModel } from './policies/index.ts';
 
@@ -14,9 +14,11 @@ export interface KeptParts {
   /** The upstreams, by all that routes depend on and that is not written in each. If it changes, every route is compiled again. */
   readonly upstreams: Kept<unknown, ReadonlyMap<string, UpstreamModel>>;
   readonly routes: KeptRoutes;
+  readonly ownRoutes: Kept<readonly RouteEntry<OwnRoute>[], readonly RouteEntry<OwnRoute>[]>;
   readonly tables: KeptTables;
-  /** The lines of limits.yaml as written. */
-  readonly lines: WrittenLines;
+  readonly lines: KeptLines;
+  /** The literals of the patterns of all routes, of lines and of the gateway's own. */
+  readonly words: Kept<readonly RoutePattern[], PathWords>;
   readonly labels: KeptLabels;
 }
 
@@ -43,23 +45,17 @@ export interface KeptRoutes {
   readonly all: readonly (readonly RouteEntry<RouteOfFile>[])[];
 }
 
-/** Route tables, and the entries that they were made from. */
-export interface KeptTables {
-  readonly entries: readonly RouteEntry<RouteOfFile>[];
-  readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
-  readonly routes: RouteTable<RouteModel>;
-  readonly preflightRoutes: RouteTable<RouteOfFile>;
-  /** The literals of all patterns, those of limits included, and these patterns. */
-  readonly words: PathWords;
-  readonly patterns: readonly RoutePattern[];
-}
+/** By the routes of gateway.yaml and the gateway's own. */
+export type KeptTables = Kept<
+  readonly RouteEntry<RouteModel>[],
+  { readonly routes: RouteTable<RouteModel>; readonly preflightRoutes: RouteTable<RouteOfFile> }
+>;
 
 /** Labels, with what they were made from. */
 export interface KeptLabels {
   /** The same object where nothing changed. */
-  readonly model: LabelModel;
-  readonly table: RouteTable<RouteModel>;
-  readonly ofRoutes: Kept<unknown, LabelsOfRoutes>;
+  readonly model: Kept<LabelModel, LabelModel>;
+  readonly ofRoutes: Kept<readonly unknown[], LabelsOfRoutes>;
   readonly ofBuckets: Kept<unknown, ReadonlyMap<BucketModel, readonly BucketLabels[]>>;
 }
 

@@ -5,13 +5,7 @@ import { checkLimits } from './check/index.ts';
 import * as compile from './compile/index.ts';
 import { ConfigFile, type Diagnostic, type Environment, type Read, Readings } from './file/index.ts';
 import { holdsLimits, readGateway } from './gateway-file.ts';
-import {
-  type CallerClaims,
-  compileLimits,
-  keyingOf,
-  type LimitsConfig,
-  writtenLines,
-} from './limits/index.ts';
+import { type CallerClaims, compileLimits, keyingOf, type LimitsConfig, readLines } from './limits/index.ts';
 import { loadConfig } from './load.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
@@ -49,9 +43,9 @@ async function readLimits(path: string, env: Environment) {
   const { limits, files } = await compile.readLimitsAlone(path, env);
   const diagnostics = checkedAlone(files);
   if (limits === undefined || files === null || files.hasErrors) return { ok: false, diagnostics } as const;
-  const { model, kept } = atOnce(compileLimits(limits, atOnce(writtenLines(limits.routes))));
+  const { model, kept } = atOnce(compileLimits(limits, atOnce(readLines(limits.routes)).part));
   // The patterns of the lines of `routes:`, in file order.
-  const patterns = kept.entries.map(({ pattern }) => pattern);
+  const patterns = kept.table.key.map(({ pattern }) => pattern);
   return { ok: true, limits: model, patterns, diagnostics } as const;
 }
 

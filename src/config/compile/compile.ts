@@ -1,10 +1,9 @@
 import {
   eachInSteps,
-  hasSameItems,
-  isSame,
   type Kept,
   type Machine,
   reuse,
+  reuseInSteps,
   type Steps,
   usableMemory,
 } from '../../core/index.ts';
@@ -12,7 +11,7 @@ import { PathWords, type RouteEntry, RouteTable } from '../../gateway/routing/in
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { KeptItems, KeptParts, KeptTables } from '../kept-parts.ts';
-import { type LimitsConfig, type WrittenLines, writtenLines } from '../limits/index.ts';
+import { type LimitsConfig, readLines } from '../limits/index.ts';
 import type * as model from '../model/index.ts';
 import { Requirements } from '../policies/index.ts';
 import type { EffectiveConfig } from '../schema/index.ts';
@@ -72,22 +71,24 @@ export function* compileGateway(
   const requirements = new Requirements(config.routes);
   const keptRoutes = yield* compileRoutes(sources, requirements, before);
   const upstreams = keptRoutes.upstreams.part;
-  const entries = keptRoutes.routes.all.flat();
-  const routes =
-    before !== null && hasSameItems(before.tables.entries, entries) ? before.tables.entries : entries;
-  const lines = yield* writtenLines(limits.routes, before?.lines);
+  const routes = keptRoutes.routes.all.flat();
+  const lines = yield* readLines(limits.routes, before?.lines);
   const elsewhere: WrittenElsewhere = {
     // All keys are there: the type shows those of the setting that is asked for.
     written: () => config as never,
     requirements,
     certificateFields: certificateFields(secrets.listenerTls),
   };
-  const ownRoutes = ownRoutesOf(config, elsewhere, secrets);
-  const isCorsOff = config.cors === 'off';
-  const tables = yield* compileTables(
-    { routes, ownRoutes, lines, isCorsOff },
+  const own = reuse(before?.ownRoutes, ownRoutesOf(config, elsewhere, secrets), same => same);
+  const ownRoutes = own.part;
+  const tables = yield* reuseInSteps<RouteEntry<model.RouteModel>, KeptTables['part']>(
     before?.upstreams === keptRoutes.upstreams ? before.tables : null,
+    [...routes, ...ownRoutes],
+    () => compileTables(routes, ownRoutes, config.cors === 'off'),
   );
+  const ofRoutes = [routes, ownRoutes].map(each => each.map(({ pattern }) => pattern));
+  const patterns = [...ofRoutes.flat(), ...lines.part.patterns.values()];
+  const words = yield* reuseInSteps(before?.words, patterns, () => PathWords.inSteps(patterns));
   const written = yield* compileSettings(
     config,
     {
@@ -95,13 +96,13 @@ export function* compileGateway(
       gatewayFile: files[0] ?? '',
       machine,
       limits,
-      lines,
+      lines: lines.part,
       namedGlobals: sources.namedGlobals,
       limitsBefore: previous?.keptLimits,
       apiKeys,
       webSockets: routes.some(({ value }) => value.kind === 'forward' && value.websocket !== null),
-      patterns: tables.patterns,
-      words: tables.words,
+      patterns,
+      words: words.part,
     },
     secrets,
   );
@@ -116,10 +117,10 @@ export function* compileGateway(
       listen: settings.listen,
       upstreams: upstreams.keys(),
       routes,
-      table: tables.routes,
+      table: tables.part.routes,
       ownRoutes,
       limits: settings.limits,
-      limitRoutes: settings.keptLimits.entries,
+      limitRoutes: settings.keptLimits.table.key,
       identity: settings.identity,
       metrics: settings.metrics,
     },
@@ -133,8 +134,7 @@ export function* compileGateway(
     tokensInUrls: tokensInUrls(routes),
     webhookPaths: webhookPaths(routes),
     upstreams: [...upstreams.values()],
-    routes: tables.routes,
-    preflightRoutes: tables.preflightRoutes,
+    ...tables.part,
     namedMethods: namedMethods(routes),
     takesOddPaths: routes.some(
       ({ value }) => value.encodedSlashes !== 'refuse' || value.emptySegments !== 'refuse',
@@ -149,8 +149,16 @@ export function* compileGateway(
     ),
     descriptors,
     outline: outlineOf(sources, keptRoutes.routes.all, ownRoutes),
-    labels: labels.model,
-    kept: { items: { buckets: items.buckets, lines: items.lines }, ...keptRoutes, tables, lines, labels },
+    labels: labels.model.part,
+    kept: {
+      items: { buckets: items.buckets, lines: items.lines },
+      ...keptRoutes,
+      ownRoutes: own,
+      tables,
+      lines,
+      words,
+      labels,
+    },
   };
 }
 
@@ -179,33 +187,16 @@ function* compileRoutes(
   return { upstreams, routes: { bytes, byKey, all } };
 }
 
-interface TableSources {
-  readonly routes: readonly RouteEntry<model.RouteOfFile>[];
-  readonly ownRoutes: readonly RouteEntry<model.OwnRoute>[];
-  readonly lines: WrittenLines;
-  readonly isCorsOff: boolean;
-}
-
 function* compileTables(
-  { routes: entries, ownRoutes, lines, isCorsOff }: TableSources,
-  before: KeptTables | null,
-): Steps<KeptTables> {
-  const patterns = [...entries.map(({ pattern }) => pattern), ...lines.patterns.values()];
-  const isSameSet = before !== null && before.entries === entries && isSame(before.ownRoutes, ownRoutes);
-  const tables = isSameSet
-    ? before
-    : {
-        ownRoutes,
-        routes: yield* RouteTable.inSteps<model.RouteModel>([...entries, ...ownRoutes], [SIGN_IN_PREFIX]),
-        preflightRoutes: yield* RouteTable.inSteps(isCorsOff ? [] : yield* preflightRoutes(entries), [
-          SIGN_IN_PREFIX,
-        ]),
-      };
-  const words =
-    isSameSet && hasSameItems(before.patterns, patterns)
-      ? before.words
-      : yield* PathWords.inSteps([...patterns, ...ownRoutes.map(({ pattern }) => pattern)]);
-  return { ...tables, entries, words, patterns };
+  routes: readonly RouteEntry<model.RouteOfFile>[],
+  ownRoutes: readonly RouteEntry<model.OwnRoute>[],
+  isCorsOff: boolean,
+): Steps<KeptTables['part']> {
+  const preflights = isCorsOff ? [] : yield* preflightRoutes(routes);
+  return {
+    routes: yield* RouteTable.inSteps<model.RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
+    preflightRoutes: yield* RouteTable.inSteps(preflights, [SIGN_IN_PREFIX]),
+  };
 }
 
 /** One for each provider, and one more for opaque tokens. */

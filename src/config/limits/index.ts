@@ -3,9 +3,10 @@ export { QUOTA_KEYS, quotaOf, quotaPaths, type WrittenQuotas, withShadowNumbers 
 export {
   compileLimits,
   type KeptLimits,
+  type KeptLines,
   keyingOf,
+  readLines,
   type WrittenLines,
-  writtenLines,
 } from './compile-limits.ts';
 export * from './limits-schema.ts';
 export { namedClaims } from './named-claims.ts';
