@@ -74,7 +74,7 @@ export type LoadResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly readings: Readings };
 
 /**
- * Reads, checks and compiles gateway.yaml and the files it names. Reports all errors at once and never throws because of a file's
+ * Reads, checks and compiles gateway.yaml and the files it names. Reports all errors at once, of invalid YAML the first, and never throws because of a file's
  * content. The files form one configuration: an error in one prevents the use of all.
  */
 export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
