@@ -9,7 +9,6 @@ import type { OwnRoute, RouteModel, RouteOfFile } from './model/index.ts';
 import type { UpstreamModel } from './policies/index.ts';
 import type { EffectiveConfig } from './schema/index.ts';
 import type { DescriptorsModel, MemoryModel, SettingModels } from './settings/index.ts';
-import type { Meaning } from './values/index.ts';
 
 /**
  * One compiled, immutable configuration: what each setting of gateway.yaml becomes (`settings/`), and what several become
@@ -75,6 +74,4 @@ export interface OutlineSetting {
   readonly digest: string;
   /** The number in the unit of its key; `null` if it is not a number. */
   readonly size: number | null;
-  /** What a change of it means to callers; `null` if nothing. */
-  readonly meaning: Meaning | null;
 }

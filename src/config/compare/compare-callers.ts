@@ -93,13 +93,12 @@ function compareOrder(
 
 function rulesIn(settings: Settings): ReadonlyMap<string, ClassRule> {
   const rules = new Map<string, ClassRule>();
-  for (const { path, digest, meaning } of settings.values()) {
-    // Which class a caller belongs to is compared by the limits of the class.
-    if (meaning !== 'byClass') continue;
-    const at = path[0] === 'access_tokens' ? 1 : 2;
+  for (const { path, digest } of settings.values()) {
+    // Those marked `byClass`, found without the schema, which takes much longer.
+    const at = path[0] === 'access_tokens' ? 1 : path[0] === 'identity_providers' ? 2 : path.length;
     const isBots = path[at] === 'bots';
     // Only a rule has parts.
-    if (path.length < at + (isBots ? 2 : 3)) continue;
+    if ((!isBots && path[at] !== 'classes') || path.length < at + (isBots ? 2 : 3)) continue;
     const subject = formatPath(path.slice(0, at + (isBots ? 1 : 2)));
     const list = isBots ? null : formatPath(path.slice(0, at + 1));
     const content = `${rules.get(subject)?.content ?? ''} ${path.at(-1)} ${digest}`;

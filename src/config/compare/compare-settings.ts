@@ -78,8 +78,7 @@ export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['s
   const settings = new Map<string, OutlineSetting>();
   const add = (path: Path, value: unknown, named = path): void => {
     const isLeaf = !isMap(value) || (file.has(path) && !isMap(file.valueAt(path)));
-    if (isLeaf)
-      settings.set(formatPath(named), { path: named, ...settingOf(file, path, value, meaningOf(path)) });
+    if (isLeaf) settings.set(formatPath(named), { path: named, ...settingOf(file, path, value) });
     else for (const [key, part] of Object.entries(value)) add([...path, key], part, [...named, key]);
   };
   for (const [key, schema] of Object.entries(gatewaySchema.shape)) {
@@ -94,14 +93,9 @@ export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['s
   return settings;
 }
 
-function settingOf(
-  file: ConfigFile,
-  path: Path,
-  value: unknown,
-  meaning: Meaning | null,
-): Omit<OutlineSetting, 'path'> {
+function settingOf(file: ConfigFile, path: Path, value: unknown): Omit<OutlineSetting, 'path'> {
   const shown = file.has(path) ? shownIn(file, path) : 'the default';
-  return { shown, digest: digestOf(JSON.stringify(value) ?? ''), size: sizeOf(value), meaning };
+  return { shown, digest: digestOf(JSON.stringify(value) ?? ''), size: sizeOf(value) };
 }
 
 /** Shows a value as written; `null` if it may be a secret, as any variable may. */
