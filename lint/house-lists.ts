@@ -125,7 +125,12 @@ export const TASKS: readonly Task[] = [
   },
   { task: 'one more cap', files: ['config/settings/caps.ts', 'edge/server/connection-caps.ts'], most: 2 },
   {
-    task: 'the same, with a refusal that has a name of its own in metrics',
+    task: 'one more key at the top of gateway.yaml, whose changes wait for a restart',
+    files: ['config/settings/warm-up.ts', 'config/settings/settings.ts'],
+    most: 2,
+  },
+  {
+    task: 'one more cap, with a refusal that has a name of its own in metrics',
     files: ['config/settings/caps.ts', 'edge/server/connection-caps.ts', 'core/error.ts'],
     most: 3,
   },
