@@ -70,7 +70,7 @@ interface Task {
 }
 
 export const TASKS: readonly Task[] = [
-  { task: 'change the default limit of 50/s', files: ['config/schema/limits-schema.ts'], most: 1 },
+  { task: 'change the default limit of 50/s', files: ['config/limits/limits-schema.ts'], most: 1 },
   {
     task: "one more field in the admin API's buckets",
     files: ['edge/admin/api/shapes.ts', 'edge/admin/api/buckets-api.ts'],
@@ -125,7 +125,12 @@ export const TASKS: readonly Task[] = [
   },
   { task: 'one more cap', files: ['config/settings/caps.ts', 'edge/server/connection-caps.ts'], most: 2 },
   {
-    task: 'the same, with a refusal that has a name of its own in metrics',
+    task: 'one more key at the top of gateway.yaml, whose changes wait for a restart',
+    files: ['config/settings/warm-up.ts', 'config/settings/settings.ts'],
+    most: 2,
+  },
+  {
+    task: 'one more cap, with a refusal that has a name of its own in metrics',
     files: ['config/settings/caps.ts', 'edge/server/connection-caps.ts', 'core/error.ts'],
     most: 3,
   },

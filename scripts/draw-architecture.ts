@@ -57,7 +57,7 @@ const SERVICES: Box = {
 const AROUND: readonly (Box & { readonly to: boolean })[] = [
   {
     ...{ x: 8, y: 352, width: 215, name: 'gateway.yaml, limits.yaml', to: false },
-    lines: ['all errors at once, by line;', 'reloaded while it serves'],
+    lines: ['errors at once, by line;', 'reloaded while it serves'],
   },
   {
     ...{ x: 235, y: 352, width: 215, name: 'OpenID Connect provider', to: true },

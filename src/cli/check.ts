@@ -24,8 +24,9 @@ import { type Command, ExitCode } from './command.ts';
 import { asJson, asLines, isSignInOff, SIGN_IN_OFF } from './output.ts';
 
 export const command: Command = {
-  help: `Reads the configuration and the files that it names, as "weir serve" would, and reports every error. Variables such as
-\${NAME} come from the environment: run the check where the gateway will run, or set them.
+  help: `Reads the configuration and the files that it names, as "weir serve" would, and reports every error; of a file
+that is not valid YAML, the first one. Variables such as \${NAME} come from the environment: run the check where the gateway
+will run, or set them.
 
 weir check [FILE] [OPTIONS]
 

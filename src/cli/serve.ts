@@ -10,7 +10,7 @@ in the configuration allows; a second signal stops it immediately. It logs to st
 
 It reads the configuration again when a file changes and on SIGHUP. A valid configuration takes effect at once; errors
 are logged and change nothing. Changes of these keys take effect after a restart, and "/status" on the admin listener lists
-them until then: ${RESTART_KEYS.join(', ')}. So do ipv6_prefix and nat64_prefixes of limits.yaml.
+them until then: ${RESTART_KEYS.gateway.join(', ')}. So do ${RESTART_KEYS.limits.join(' and ')} of limits.yaml.
 
 weir serve [FILE] [OPTIONS]
 

@@ -2,9 +2,10 @@ import type { Steps } from '../core/index.ts';
 import * as compile from './compile/index.ts';
 import { itemsIn, readItems, writeItems } from './config-items.ts';
 import { type Diagnostic, KeyPlaces, type ReadingsData } from './file/index.ts';
-import type { Snapshot } from './model/index.ts';
-import { EffectiveConfig, type LimitsConfig } from './schema/index.ts';
+import type { LimitsConfig } from './limits/index.ts';
+import { EffectiveConfig } from './schema/index.ts';
 import type { RouteConfig } from './settings/index.ts';
+import type { Snapshot } from './snapshot.ts';
 
 /**
  * A configuration that was read and checked, in the one form in which it is compiled and passed to other threads. They compile it,
@@ -100,7 +101,7 @@ export function* compileData(
     secrets: withBuffers(head.secrets),
     ...shownOf(head),
   };
-  return yield* compile.compileGateway(sources, generation, before?.kept);
+  return yield* compile.compileGateway(sources, generation, before);
 }
 
 function shownOf({ shown, files }: DataHead): Pick<compile.Sources, 'effective' | 'places'> {

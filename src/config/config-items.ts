@@ -1,5 +1,5 @@
 import { DIGEST_DIGITS, digestOf, type Steps } from '../core/index.ts';
-import type { NamedItems } from './model/index.ts';
+import type { NamedItems } from './kept-parts.ts';
 
 /** One of thousands of things of one kind. */
 interface ConfigItem {

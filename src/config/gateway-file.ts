@@ -1,7 +1,7 @@
 import { secretsIn } from './check/index.ts';
 import type { Diagnostic, Environment } from './file/index.ts';
 import { asMap, ConfigFile, Readings } from './file/index.ts';
-import * as schemas from './schema/index.ts';
+import { limitsSchema } from './limits/index.ts';
 import * as settings from './settings/index.ts';
 
 // Is a file a gateway.yaml, and which of its errors count? For all that read one, whole (load.ts) or in part.
@@ -26,7 +26,7 @@ export async function readGateway(
 /** Whether a file is limits.yaml and not gateway.yaml: it has only keys of limits.yaml, not just the common "routes". */
 export function holdsLimits(value: unknown): boolean {
   const keys = Object.keys(asMap(value));
-  const isOfLimits = (key: string) => Object.hasOwn(schemas.limitsSchema.shape, key);
+  const isOfLimits = (key: string) => Object.hasOwn(limitsSchema.shape, key);
   return keys.every(isOfLimits) && keys.some(key => !Object.hasOwn(settings.gatewaySchema.shape, key));
 }
 

@@ -1,12 +1,5 @@
 export { changesInSteps, changesOf, changesOfLimits } from './compare/index.ts';
-export {
-  type CallerClaims,
-  claimsByKind,
-  ENOUGH_FOR_A_PAGE,
-  hintsAtDefaultLimits,
-  KEY_CALLERS,
-  quotaPaths,
-} from './compile/index.ts';
+export { ENOUGH_FOR_A_PAGE, hintsAtDefaultLimits } from './compile/index.ts';
 export {
   type ConfigData,
   compileData,
@@ -17,7 +10,9 @@ export { type Change, isStricter } from './difference.ts';
 export { LimitsText, type QuotaChange } from './edit/index.ts';
 export type { Diagnostic, FilePlace, Severity } from './file/index.ts';
 export { didYouMean, formatDiagnostic } from './file/index.ts';
+export type * from './kept-parts.ts';
 export { loadLimitTest } from './limit-test-files.ts';
+export { type CallerClaims, KEY_CALLERS, quotaPaths } from './limits/index.ts';
 export {
   fromData,
   type LoadedConfig,
@@ -61,6 +56,7 @@ export {
   apiKeysFileSchema,
   areWorkersShown,
   CAP_COSTS,
+  claimsByKind,
   descriptorsInWords,
   exceedsDescriptors,
   exceedsMemory,
@@ -71,3 +67,4 @@ export {
   roomForCaps,
   workersInWords,
 } from './settings/index.ts';
+export type * from './snapshot.ts';

@@ -7,9 +7,10 @@ import { compileData, dataOf } from './config-data.ts';
 import type { Diagnostic, Environment, Path, Read } from './file/index.ts';
 import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
 import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './gateway-file.ts';
-import type { Snapshot } from './model/index.ts';
+import type { LimitsConfig } from './limits/index.ts';
 import * as schema from './schema/index.ts';
 import { type GatewayConfig, gatewaySchema, MAX_CLASSES, withoutSecrets } from './settings/index.ts';
+import type { Snapshot } from './snapshot.ts';
 
 type ConfigUnderTest = Read<{ readonly snapshot: Snapshot }>;
 
@@ -54,7 +55,7 @@ async function loadLimitsUnderTest(
 }
 
 /** The names of classes that limits.yaml has numbers for, at most as many as a gateway may have. */
-function classesIn({ global, buckets }: schema.LimitsConfig): readonly string[] {
+function classesIn({ global, buckets }: LimitsConfig): readonly string[] {
   const parts = [...(global === 'off' ? [] : [global]), ...Object.values(buckets)];
   const named = parts.flatMap(({ classes = {}, shadow }) => [
     ...Object.keys(classes),
@@ -89,7 +90,7 @@ function standInGateway(grpcServices: Iterable<string>, classes: readonly string
   });
 }
 
-function compile(gateway: GatewayConfig, limits: schema.LimitsConfig): Snapshot {
+function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
   const sources = {
     gateway,
     limits,

@@ -23,9 +23,10 @@ import {
   withoutPipes,
 } from './file/index.ts';
 import { errorsBesideSecrets, errorsOf, readGateway } from './gateway-file.ts';
-import { everyLimit, type Snapshot } from './model/index.ts';
+import { everyLimit } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
+import type { Snapshot } from './snapshot.ts';
 
 export interface LoadOptions {
   /** The variables that `${NAME}` in the files refers to. */
@@ -73,7 +74,7 @@ export type LoadResult =
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[]; readonly readings: Readings };
 
 /**
- * Reads, checks and compiles gateway.yaml and the files it names. Reports all errors at once and never throws because of a file's
+ * Reads, checks and compiles gateway.yaml and the files it names. Reports all errors at once, of invalid YAML the first, and never throws because of a file's
  * content. The files form one configuration: an error in one prevents the use of all.
  */
 export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {

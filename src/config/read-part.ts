@@ -5,10 +5,11 @@ import { checkLimits } from './check/index.ts';
 import * as compile from './compile/index.ts';
 import { ConfigFile, type Diagnostic, type Environment, type Read, Readings } from './file/index.ts';
 import { holdsLimits, readGateway } from './gateway-file.ts';
+import { type CallerClaims, compileLimits, keyingOf, type LimitsConfig, readLines } from './limits/index.ts';
 import { loadConfig } from './load.ts';
-import type { Outline } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
+import type { Outline } from './snapshot.ts';
 
 /** The parts that can be read without the rest of their configuration. */
 const PARTS = {
@@ -42,9 +43,9 @@ async function readLimits(path: string, env: Environment) {
   const { limits, files } = await compile.readLimitsAlone(path, env);
   const diagnostics = checkedAlone(files);
   if (limits === undefined || files === null || files.hasErrors) return { ok: false, diagnostics } as const;
-  const { model, kept } = atOnce(compile.compileLimits(limits));
+  const { model, kept } = atOnce(compileLimits(limits, atOnce(readLines(limits.routes)).part));
   // The patterns of the lines of `routes:`, in file order.
-  const patterns = kept.entries.map(({ pattern }) => pattern);
+  const patterns = kept.table.key.map(({ pattern }) => pattern);
   return { ok: true, limits: model, patterns, diagnostics } as const;
 }
 
@@ -55,7 +56,7 @@ function checkedAlone(files: compile.ReadLimits['files']): Diagnostic[] {
 }
 
 /** `whole`: null for limits on their own. */
-type Compared = Read<{ readonly limits: schemas.LimitsConfig; readonly whole: Outline | null }>;
+type Compared = Read<{ readonly limits: LimitsConfig; readonly whole: Outline | null }>;
 
 /** For a folder with a gateway.yaml, reads that file. Secrets and certificates may be missing: comparing needs none. */
 async function readOutline(path: string, env: Environment): Promise<Compared> {
@@ -69,7 +70,7 @@ async function readOutline(path: string, env: Environment): Promise<Compared> {
 
 async function readOutlineIn(path: string, env: Environment): Promise<Compared> {
   // Read once: it may be a pipe, such as <(git show HEAD:limits.yaml).
-  const file = await ConfigFile.read(path, env, new Readings(), schemas.limitsSecrecy);
+  const file = await ConfigFile.read(path, env, new Readings(), settings.limitsSecrecy);
   if (file.value === undefined && file.hasErrors) return { ok: false, diagnostics: file.diagnostics };
   if (holdsLimits(file.value)) return ofLimits(compile.readLimitsIn([file]));
   const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true, forCommand: true });
@@ -116,7 +117,7 @@ const callersSchema = z.object({
 
 /** The claims that identify callers, none if all are addresses; and the key for pseudonyms, null if each process makes its own. */
 type Callers = Read<{
-  readonly classes: readonly compile.CallerClaims[];
+  readonly classes: readonly CallerClaims[];
   readonly pseudonymKey: Buffer | null;
 }>;
 
@@ -127,14 +128,14 @@ async function readCallers(path: string, env: Environment): Promise<Callers> {
   const pseudonymKey = await settings.readPseudonymKey(file);
   const isKeyMissing = pseudonymKey === null && file.has(settings.PSEUDONYM_KEY);
   if (config === undefined || isKeyMissing) return { ok: false, diagnostics: file.diagnostics };
-  return { ok: true, classes: compile.claimsOf(config), pseudonymKey };
+  return { ok: true, classes: settings.claimsOf(config), pseudonymKey };
 }
 
 async function readKeying(path: string, env: Environment) {
   const { file, isLimits } = await readGateway(path, env);
   if (file.value === undefined || isLimits) return { ok: false, diagnostics: file.diagnostics } as const;
   const { limits, files } = await compile.readLimits(file, env);
-  if (limits !== undefined) return { ok: true, keying: compile.keyingOf(limits) } as const;
+  if (limits !== undefined) return { ok: true, keying: keyingOf(limits) } as const;
   const diagnostics = [file, ...(files?.files ?? [])].flatMap(each => each.diagnostics);
   return { ok: false, diagnostics } as const;
 }

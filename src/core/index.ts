@@ -12,7 +12,7 @@ export { MAIN_SCRIPT, PACKAGE_ROOT, readVersion } from './package.ts';
 export * from './permits.ts';
 export type * from './process-part.ts';
 export * from './rates.ts';
-export { hasSameItems, isSame, type Kept, reuse } from './reuse.ts';
+export { hasSameItems, isSame, type Kept, reuse, reuseInSteps } from './reuse.ts';
 export * from './shared-memory.ts';
 export { States } from './states.ts';
 export { atOnce, eachInSteps, type Steps, Turns } from './steps.ts';

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Steps } from './steps.ts';
 
 export interface Kept<Key, Part> {
   readonly key: Key;
@@ -11,14 +12,26 @@ export interface Kept<Key, Part> {
  *
  * @param key all that the part depends on and that a reload can change, and nothing else: a revision, a text, or options. The
  *   same object is equal at once; other keys are compared by their content
+ * @param isEqual compares keys in another way: lists of parts by `hasSameItems`
  */
 export function reuse<Key, Part>(
   before: Kept<Key, Part> | null | undefined,
   key: Key,
   make: (key: Key) => Part,
+  isEqual: (one: Key, other: Key) => boolean = isSame,
 ): Kept<Key, Part> {
-  const isKept = before !== null && before !== undefined && isSame(before.key, key);
+  const isKept = before !== null && before !== undefined && isEqual(before.key, key);
   return isKept ? before : { key, part: make(key) };
+}
+
+/** The same for what is made of many parts, in steps: it is kept while all of them are the same objects, in the same order. */
+export function* reuseInSteps<Part, Whole>(
+  before: Kept<readonly Part[], Whole> | null | undefined,
+  parts: readonly Part[],
+  make: () => Steps<Whole>,
+): Steps<Kept<readonly Part[], Whole>> {
+  const isKept = before !== null && before !== undefined && hasSameItems(before.key, parts);
+  return isKept ? before : { key: parts, part: yield* make() };
 }
 
 /** Whether two keys are equal: for parts that take over something of a previous one, although they are new. */

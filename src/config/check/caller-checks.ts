@@ -1,12 +1,4 @@
 import {
-  type CallerClaims,
-  claimsByKind,
-  keyOfClaim,
-  kindsOf,
-  listedCaller,
-  withTenants,
-} from '../compile/index.ts';
-import {
   asList,
   asMap,
   type ConfigFile,
@@ -15,7 +7,8 @@ import {
   type LimitsFiles,
   Section,
 } from '../file/index.ts';
-import { MAX_CLASSES } from '../settings/index.ts';
+import { type CallerClaims, keyOfClaim, kindsOf, listedCaller } from '../limits/index.ts';
+import { claimsByKind, MAX_CLASSES, withTenants } from '../settings/index.ts';
 import { bucketsIn } from './quota-checks.ts';
 
 /** Checks the classes of gateway.yaml: whom they list, and how many there are. */

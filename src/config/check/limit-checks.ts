@@ -10,7 +10,6 @@ import {
 } from '../../gateway/routing/index.ts';
 import { formatPeriod, type Quota } from '../../limits/index.ts';
 import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../wire/http/index.ts';
-import { type CallerClaims, KEY_CALLERS, kindsOf, listedCaller, QUOTA_KEYS } from '../compile/index.ts';
 import {
   asList,
   asMap,
@@ -21,8 +20,15 @@ import {
   type RawMap,
   Section,
 } from '../file/index.ts';
+import {
+  bucketKeys,
+  type CallerClaims,
+  KEY_CALLERS,
+  kindsOf,
+  listedCaller,
+  QUOTA_KEYS,
+} from '../limits/index.ts';
 import { scopeReason } from '../policies/index.ts';
-import { bucketKeys } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { callerClaimsOf, checkPlans, expectedCaller, sectionsIn } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';

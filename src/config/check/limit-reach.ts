@@ -1,7 +1,6 @@
 import { CALLER_CLASSES } from '../../core/index.ts';
 import { Reach, type RoutePattern } from '../../gateway/routing/index.ts';
 import { type Quota, quotaInWords, quotasOf } from '../../limits/index.ts';
-import { QUOTA_KEYS, quotaOf, quotaPaths } from '../compile/index.ts';
 import {
   asList,
   asMap,
@@ -11,9 +10,9 @@ import {
   type RawMap,
   type Section,
 } from '../file/index.ts';
+import { bucketKeys, limitsSchema, QUOTA_KEYS, quotaOf, quotaPaths } from '../limits/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
-import { bucketKeys, limitsSchema } from '../schema/index.ts';
 import { routeKeys } from '../settings/index.ts';
 import { classNamesIn, keyClassesIn, sectionsIn } from './caller-checks.ts';
 import { bucketsIn, neverReached, quotaIn } from './quota-checks.ts';

@@ -16,7 +16,7 @@ import {
   type Path,
   Section,
 } from '../file/index.ts';
-import { bucketKeys } from '../schema/index.ts';
+import { bucketKeys } from '../limits/index.ts';
 import { Statuses } from '../values/index.ts';
 
 /** The buckets of limits.yaml as written. */

@@ -5,15 +5,17 @@ import {
   type RouteEntry,
   type RoutePattern,
 } from '../../gateway/routing/index.ts';
-import { metadataRoutes, noticeRoutes, SIGN_IN_PREFIX, signInRoutes } from '../compile/index.ts';
 import { asMap, type ConfigFile, nearestWord, type RawMap, type Section } from '../file/index.ts';
-import type { MetadataRoute, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
+import type { MetadataRoute, NoticePlaces, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
 import {
   listenSchema,
-  type NoticePlaces,
+  metadataRoutes,
   noticeKeys,
+  noticeRoutes,
   protectedResource,
+  SIGN_IN_PREFIX,
   signInPaths,
+  signInRoutes,
   writtenProviders,
 } from '../settings/index.ts';
 

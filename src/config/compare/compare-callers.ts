@@ -1,12 +1,11 @@
-import { quotaOf } from '../compile/index.ts';
 import { compareQuotas, type Difference, differ, joined, type WeighedChange } from '../difference.ts';
 import { formatPath } from '../file/index.ts';
-import type { Outline } from '../model/index.ts';
-import type { LimitsConfig } from '../schema/index.ts';
+import type { LimitsConfig } from '../limits/index.ts';
+import { quotaOf } from '../limits/index.ts';
+import type { Outline } from '../snapshot.ts';
 import { classQuotas } from './compare-buckets.ts';
 
 type Settings = Outline['settings'];
-type Setting = Settings extends ReadonlyMap<string, infer Each> ? Each : never;
 
 interface ClassRule {
   readonly subject: string;
@@ -15,12 +14,6 @@ interface ClassRule {
   readonly list: string | null;
   /** Equal for equal rules. */
   readonly content: string;
-}
-
-/** Whether a setting decides which class a caller belongs to. Such settings are compared by the limits of the class. */
-export function isOfClasses({ path: [section, key, further] }: Setting): boolean {
-  const part = section === 'access_tokens' ? key : section === 'identity_providers' ? further : null;
-  return part === 'classes' || part === 'bots';
 }
 
 /** Compares who belongs to which class, by what its callers may send. */
@@ -100,13 +93,12 @@ function compareOrder(
 
 function rulesIn(settings: Settings): ReadonlyMap<string, ClassRule> {
   const rules = new Map<string, ClassRule>();
-  for (const setting of settings.values()) {
-    if (!isOfClasses(setting)) continue;
-    const { path, digest } = setting;
-    const at = path[0] === 'access_tokens' ? 1 : 2;
+  for (const { path, digest } of settings.values()) {
+    // Those marked `byClass`, found without the schema, which takes much longer.
+    const at = path[0] === 'access_tokens' ? 1 : path[0] === 'identity_providers' ? 2 : path.length;
     const isBots = path[at] === 'bots';
     // Only a rule has parts.
-    if (path.length < at + (isBots ? 2 : 3)) continue;
+    if ((!isBots && path[at] !== 'classes') || path.length < at + (isBots ? 2 : 3)) continue;
     const subject = formatPath(path.slice(0, at + (isBots ? 1 : 2)));
     const list = isBots ? null : formatPath(path.slice(0, at + 1));
     const content = `${rules.get(subject)?.content ?? ''} ${path.at(-1)} ${digest}`;

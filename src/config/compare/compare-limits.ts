@@ -1,7 +1,7 @@
 import { formatDuration, type Steps } from '../../core/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareLists, compareQuotas, compareSizes, differ } from '../difference.ts';
-import type { LimitsConfig, OffenceConfig } from '../schema/index.ts';
+import type { LimitsConfig, OffenceConfig } from '../limits/index.ts';
 import * as buckets from './compare-buckets.ts';
 
 export function* compareLimits(now: LimitsConfig, before: LimitsConfig): Steps<WeighedChange[]> {

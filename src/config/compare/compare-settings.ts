@@ -1,10 +1,9 @@
 import { digestOf } from '../../core/index.ts';
 import type { Effect, WeighedChange } from '../difference.ts';
-import { type ConfigFile, formatPath, isMap, type Path } from '../file/index.ts';
-import type { Outline, OutlineSetting } from '../model/index.ts';
+import { asList, asMap, type ConfigFile, formatPath, isMap, type Path } from '../file/index.ts';
 import { type GatewayConfig, gatewaySchema } from '../settings/index.ts';
-import { type Meaning, meaningAt } from '../values/index.ts';
-import { isOfClasses } from './compare-callers.ts';
+import type { Outline, OutlineSetting } from '../snapshot.ts';
+import { type Meaning, marksOf, meaningAt } from '../values/index.ts';
 
 type Settings = Outline['settings'];
 
@@ -17,16 +16,14 @@ export function compareSettings(now: Settings, before: Settings): WeighedChange[
   const paths = new Map(
     [...before.values(), ...now.values()].flatMap(setting => {
       const path = sharedPath(setting.path, mapsNow, mapsBefore);
-      // If the whole section is new or removed, report that as well.
-      const isTold = isOfClasses(setting) && isOfClasses({ ...setting, path });
-      return isTold ? [] : [[formatPath(path), path] as const];
+      return [[formatPath(path), path] as const];
     }),
   );
   return [...paths].flatMap(([subject, path]) => {
     const [value, old] = [now.get(subject), before.get(subject)];
     if (value !== undefined && value.digest === old?.digest) return [];
-    const meaning = meaningAt(gatewaySchema, path.map(String));
-    if (meaning === 'byRoute') return [];
+    const meaning = meaningOf(path);
+    if (isComparedApart(meaning)) return [];
     const show = (setting: OutlineSetting | undefined, maps: ReadonlySet<string>) =>
       setting === undefined ? (maps.has(subject) ? 'a map' : 'not set') : setting.shown;
     const text = textOf(show(value, mapsNow), show(old, mapsBefore));
@@ -68,28 +65,32 @@ function effectOf(
   return { effect: size < old ? 'stricter' : 'looser', left: size / old };
 }
 
-/** Returns the settings of a valid gateway.yaml, without its routes and limits, which are compared in other ways. */
-export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['settings'] {
-  const settings = new Map<string, OutlineSetting>();
-  const add = (path: Path, value: unknown): void => {
-    const isLeaf = !isMap(value) || (file.has(path) && !isMap(file.valueAt(path)));
-    if (isLeaf) {
-      const named = byName(path, gateway);
-      settings.set(formatPath(named), { path: named, ...settingOf(file, path, value) });
-    } else for (const [key, part] of Object.entries(value)) add([...path, key], part);
-  };
-  const { routes: _, limits: __, defaults: ___, ...others } = gateway;
-  const { identity_providers: providers = [], ...single } = others;
-  for (const [key, value] of Object.entries(single)) add([key], value);
-  for (const [index, provider] of providers.entries()) add(['identity_providers', index], provider);
-  return settings;
+function meaningOf(path: Path): Meaning | null {
+  return meaningAt(gatewaySchema, path.map(String));
 }
 
-/** Identifies a provider by its name, whatever its position in the list. */
-function byName(path: Path, { identity_providers: providers = [] }: GatewayConfig): Path {
-  const [section, index, ...keys] = path;
-  const name = section === 'identity_providers' ? providers[Number(index)]?.name : undefined;
-  return name === undefined ? path : ['identity_providers', name, ...keys];
+function isComparedApart(meaning: Meaning | null): boolean {
+  return meaning === 'byRoute' || meaning === 'byLimit' || meaning === 'byClass';
+}
+
+/** Returns the settings of a valid gateway.yaml, without the keys that are compared in other ways as a whole, such as its routes. */
+export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['settings'] {
+  const settings = new Map<string, OutlineSetting>();
+  const add = (path: Path, value: unknown, named = path): void => {
+    const isLeaf = !isMap(value) || (file.has(path) && !isMap(file.valueAt(path)));
+    if (isLeaf) settings.set(formatPath(named), { path: named, ...settingOf(file, path, value) });
+    else for (const [key, part] of Object.entries(value)) add([...path, key], part, [...named, key]);
+  };
+  for (const [key, schema] of Object.entries(gatewaySchema.shape)) {
+    const value: unknown = gateway[key as keyof GatewayConfig];
+    const { entriesBy: name } = marksOf(schema);
+    if (isComparedApart(meaningOf([key])) || value === undefined) continue;
+    if (name === undefined) add([key], value);
+    else
+      for (const [index, entry] of asList(value).entries())
+        add([key, index], entry, [key, String(asMap(entry)[name])]);
+  }
+  return settings;
 }
 
 function settingOf(file: ConfigFile, path: Path, value: unknown): Omit<OutlineSetting, 'path'> {

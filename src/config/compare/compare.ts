@@ -1,7 +1,7 @@
 import { atOnce, type Steps } from '../../core/index.ts';
 import { type Change, formatChange, worstFirst } from '../difference.ts';
-import type { Outline } from '../model/index.ts';
-import type { LimitsConfig } from '../schema/index.ts';
+import type { LimitsConfig } from '../limits/index.ts';
+import type { Outline } from '../snapshot.ts';
 import { compareCallers } from './compare-callers.ts';
 import { compareLimits } from './compare-limits.ts';
 import { compareRoutes } from './compare-routes.ts';

@@ -5,11 +5,14 @@ import {
   type Kept,
   type NoticeKind,
   type Protocol,
+  reuse,
+  reuseInSteps,
   type Steps,
 } from '../../core/index.ts';
 import type { RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import { LIMIT_ROLES, type LimitsByRole, limitsIn, periodAmongSeveral } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
+import type { KeptLabels } from '../kept-parts.ts';
 import type * as model from '../model/index.ts';
 import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
 import type { ListenModel } from '../settings/index.ts';
@@ -29,14 +32,11 @@ interface LabelSources {
 }
 
 /** @param before of the previous configuration; `null` if there was none */
-export function* compileLabels(
-  sources: LabelSources,
-  before: model.KeptLabels | null,
-): Steps<model.KeptLabels> {
-  const { listen, upstreams, identity, metrics, table } = sources;
+export function* compileLabels(sources: LabelSources, before: KeptLabels | null): Steps<KeptLabels> {
+  const { listen, upstreams, identity, metrics } = sources;
   const signsIn = signInProvider(identity) !== null;
   const own = sources.ownRoutes.map(({ value }) => value).filter(({ kind }) => kind !== 'sign-in' || signsIn);
-  const ofRoutes = yield* labelsOfRoutes(sources, own, before);
+  const ofRoutes = yield* labelsOfRoutes(sources, own, before?.ofRoutes);
   const { routes, webSocketUpstreams, introspects } = ofRoutes.part;
   const ofBuckets = yield* labelsOfBuckets(sources, before?.ofBuckets);
   const buckets = [...ofBuckets.part.values()].flat().concat(withoutBucket(sources, ofBuckets));
@@ -44,7 +44,7 @@ export function* compileLabels(
     routes,
     upstreams: [...upstreams],
     webSocketUpstreams,
-    buckets: before === null ? buckets : yield* sameWhereEqual(buckets, before.model.buckets),
+    buckets: before === null ? buckets : yield* sameWhereEqual(buckets, before.model.part.buckets),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
     providers:
       identity === null || identity.providers.length === 0
@@ -58,8 +58,7 @@ export function* compileLabels(
     notices: identity === null ? [] : noticeKindsIn(...identity.providers.map(({ notices }) => notices)),
     routeDurations: metrics.routeDurations,
   };
-  const isKept = before !== null && isUnchanged(before.model, labels);
-  return { model: isKept ? before.model : labels, table, ofRoutes, ofBuckets };
+  return { model: reuse(before?.model, labels, same => same, isUnchanged), ofRoutes, ofBuckets };
 }
 
 /** Of lists that may be long, only the same ones count as equal. */
@@ -69,38 +68,42 @@ function isUnchanged(one: LabelModel, other: LabelModel): boolean {
 }
 
 /** The labels of routes are kept where the table is. */
-function* labelsOfRoutes(
+function labelsOfRoutes(
   { routes: entries, table, listen: { http, grpc } }: LabelSources,
   own: readonly model.OwnRoute[],
-  before: model.KeptLabels | null,
-): Steps<model.KeptLabels['ofRoutes']> {
+  before: KeptLabels['ofRoutes'] | undefined,
+): Steps<KeptLabels['ofRoutes']> {
   const ofPaths: readonly Protocol[] = http.tls !== null || http.h2c ? ['http1', 'h2'] : ['http1'];
-  const key = [ofPaths, grpc !== null, own];
-  if (before !== null && before.table === table && isSame(before.ofRoutes.key, key)) return before.ofRoutes;
-  // A route with several hosts has an entry for each.
-  const routes = [...new Set(entries.map(({ value }) => value))].flatMap(waysOf);
-  const takesCalls = grpc !== null || routes.some(isGrpc);
-  const labels: RouteLabels[] = [
-    ...(yield* eachInSteps(routes, route => labelsOfRoute(route, ofPaths))).flat(),
-    ...own.map(each => ({
-      route: each.id,
-      upstream: 'none',
-      protocols: ofPaths,
-      endings: endingsOfOwn(each),
-    })),
-    {
-      route: 'none',
-      upstream: 'none',
-      protocols: takesCalls ? [...ofPaths, 'grpc'] : ofPaths,
-      endings: NO_ROUTE,
+  return reuseInSteps<unknown, KeptLabels['ofRoutes']['part']>(
+    before,
+    [table, ofPaths.length, grpc === null, ...own],
+    function* () {
+      // A route with several hosts has an entry for each.
+      const routes = [...new Set(entries.map(({ value }) => value))].flatMap(waysOf);
+      const takesCalls = grpc !== null || routes.some(isGrpc);
+      const labels: RouteLabels[] = [
+        ...(yield* eachInSteps(routes, route => labelsOfRoute(route, ofPaths))).flat(),
+        ...own.map(each => ({
+          route: each.id,
+          upstream: 'none',
+          protocols: ofPaths,
+          endings: endingsOfOwn(each),
+        })),
+        {
+          route: 'none',
+          upstream: 'none',
+          protocols: takesCalls ? [...ofPaths, 'grpc'] : ofPaths,
+          endings: NO_ROUTE,
+        },
+      ];
+      const sockets = routes.flatMap(({ websocket, upstream }) =>
+        websocket === null || upstream === null ? [] : [upstream.name],
+      );
+      const webSocketUpstreams = [...new Set(sockets)];
+      const introspects = routes.some(({ introspectionMs }) => introspectionMs !== null);
+      return { routes: labels, webSocketUpstreams, introspects };
     },
-  ];
-  const sockets = routes.flatMap(({ websocket, upstream }) =>
-    websocket === null || upstream === null ? [] : [upstream.name],
   );
-  const webSocketUpstreams = [...new Set(sockets)];
-  const introspects = routes.some(({ introspectionMs }) => introspectionMs !== null);
-  return { key, part: { routes: labels, webSocketUpstreams, introspects } };
 }
 
 /** Returns a route for each of the upstreams that split its callers. */
@@ -195,7 +198,7 @@ function answered(...statuses: readonly string[]): Ending[] {
 /** The labels of a bucket are kept where it is. */
 function* labelsOfBuckets(
   { limitRoutes, identity }: LabelSources,
-  before: model.KeptLabels['ofBuckets'] | undefined,
+  before: KeptLabels['ofBuckets'] | undefined,
 ): Steps<Kept<readonly model.ClassName[], ReadonlyMap<model.BucketModel, readonly BucketLabels[]>>> {
   const classes = classesOf(identity);
   const known = before !== undefined && isSame(before.key, classes) ? before.part : null;

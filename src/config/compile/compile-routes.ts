@@ -1,7 +1,6 @@
-import { type MethodNames, NOTICE_KINDS, type Steps } from '../../core/index.ts';
+import type { MethodNames, Steps } from '../../core/index.ts';
 import type { RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
 import {
-  findConflicts,
   isGrpcPattern,
   isRoutable,
   nameOf,
@@ -14,8 +13,7 @@ import { TokenPlaces, WebhookPaths } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
 import type { Requirements, UpstreamPart } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
-import type { GatewayConfig, NoticePlaces, RouteConfig } from '../settings/index.ts';
-import { issuersOf, metadataRoutes, ownRoute } from './protected-resource.ts';
+import type { GatewayConfig, RouteConfig } from '../settings/index.ts';
 
 /**
  * Compiles a route, with a pattern for each of its hosts. Throws if the checks did not run: they report all routes that cannot be
@@ -152,79 +150,4 @@ export function webhookPaths(routes: readonly RouteEntry<model.RouteOfFile>[]): 
 export function namedMethods(routes: readonly RouteEntry<model.RouteOfFile>[]): MethodNames {
   const named = routes.flatMap(({ value }) => value.methods ?? []).filter(method => !isRoutable(method));
   return new Map(named.map(method => [method, method]));
-}
-
-/** The gateway's own routes: for sign-in, and for notices from providers. */
-export function ownRoutesOf(
-  { sign_in, protected_resource: resource, access_tokens: tokens }: GatewayConfig,
-  identity: model.IdentityModel | null,
-  requirements: Requirements,
-  asksForCertificates: boolean,
-): readonly RouteEntry<model.OwnRoute>[] {
-  const providers = identity?.providers ?? [];
-  const metadata =
-    resource === undefined
-      ? []
-      : metadataRoutes({
-          ...resource,
-          issuers: providers.flatMap(({ provider }) => issuersOf(provider)),
-          scopes: requirements.scopes,
-          certificates: tokens?.certificate_field !== undefined || asksForCertificates,
-          dpop: tokens?.dpop?.mode ?? 'off',
-        });
-  return [...signInRoutes(sign_in), ...noticeRoutes(providers.map(({ notices }) => notices)), ...metadata];
-}
-
-/**
- * The anonymous endpoints (docs/contract.md, 1). They match every method in every configuration, so that no operator's route ever
- * receives the codes that clients send there.
- */
-const ANONYMOUS_ROUTES: readonly RouteEntry<model.SignInRoute>[] = [
-  signInRoute('/v1/anonymous/authorize-url', 'authorize-url', ['GET', 'HEAD']),
-  signInRoute('/v1/anonymous/auth', 'auth', ['POST']),
-];
-
-/**
- * Only routes that name this prefix literally match other paths under it: a mistyped path (`/v1/anonymous/auth%20`) must not
- * carry a code to the service behind `/**`.
- */
-export const SIGN_IN_PREFIX = parseRoutePattern('/v1/anonymous/**', null);
-
-/** The routes of sign-in: the anonymous ones and those of `sign_in`, which also match every method. */
-export function signInRoutes(config: SignInPaths | undefined): readonly RouteEntry<model.SignInRoute>[] {
-  const { refresh, sign_out: signOut } = config ?? {};
-  return [
-    ...ANONYMOUS_ROUTES,
-    ...(refresh === undefined ? [] : [signInRoute(refresh, 'refresh', ['POST'])]),
-    ...(signOut === undefined ? [] : [signInRoute(signOut, 'sign-out', ['POST'], 'required')]),
-  ];
-}
-
-type SignInPaths = Pick<Partial<NonNullable<GatewayConfig['sign_in']>>, 'refresh' | 'sign_out'>;
-
-function signInRoute(
-  path: string,
-  endpoint: model.SignInEndpoint,
-  methods: readonly string[],
-  authentication: model.SignInRoute['authentication'] = 'none',
-): RouteEntry<model.SignInRoute> {
-  return ownRoute(path, { kind: 'sign-in', endpoint, methods, authentication });
-}
-
-/** The routes of notices on public paths. Several providers may share one. */
-export function noticeRoutes(all: readonly NoticePlaces[]): readonly RouteEntry<model.NoticeRoute>[] {
-  const routes: RouteEntry<model.NoticeRoute>[] = [];
-  for (const places of all)
-    for (const notice of NOTICE_KINDS) {
-      const place = places[notice];
-      if (place === null || place === 'admin') continue;
-      // Matches every method, so that no operator's route ever receives what a provider sends there.
-      const how = { methods: ['POST'], authentication: 'none' } as const;
-      const route = ownRoute(place, { kind: 'notice' as const, notice, ...how });
-      const twin = routes.some(
-        ({ value, pattern }) => value.notice === notice && findConflicts([pattern, route.pattern]).length > 0,
-      );
-      if (!twin) routes.push(route);
-    }
-  return routes;
 }

@@ -1,40 +1,33 @@
 import {
   eachInSteps,
-  hasSameItems,
-  isSame,
   type Kept,
   type Machine,
   reuse,
+  reuseInSteps,
   type Steps,
   usableMemory,
 } from '../../core/index.ts';
 import { PathWords, type RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
-import { ForwardingRules } from '../../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
+import type { KeptItems, KeptParts, KeptTables } from '../kept-parts.ts';
+import { type LimitsConfig, readLines } from '../limits/index.ts';
 import type * as model from '../model/index.ts';
-import { claimFieldsIn, Requirements } from '../policies/index.ts';
-import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
+import { Requirements } from '../policies/index.ts';
+import type { EffectiveConfig } from '../schema/index.ts';
 import {
   compileSettings,
   compileUpstreams,
   type GatewayConfig,
+  ownRoutesOf,
   type RouteConfig,
   type Secrets,
-} from '../settings/index.ts';
-import { claimsOf, compileIdentity } from './compile-identity.ts';
-import { compileLabels } from './compile-labels.ts';
-import { compileLimits } from './compile-limits.ts';
-import {
-  compileRoute,
-  namedMethods,
-  ownRoutesOf,
-  preflightRoutes,
   SIGN_IN_PREFIX,
-  tokensInUrls,
-  webhookPaths,
-} from './compile-routes.ts';
-import { defaultLimitsOf } from './default-limits.ts';
+  type WrittenElsewhere,
+} from '../settings/index.ts';
+import type { Outline, Snapshot } from '../snapshot.ts';
+import { compileLabels } from './compile-labels.ts';
+import { compileRoute, namedMethods, preflightRoutes, tokensInUrls, webhookPaths } from './compile-routes.ts';
 import { descriptorsOf, memoryOf } from './memory-use.ts';
 
 export interface Sources {
@@ -42,7 +35,7 @@ export interface Sources {
   readonly gateway: GatewayConfig;
   readonly apiKeys: readonly ApiKeyLine[];
   readonly limits: LimitsConfig;
-  readonly items: model.KeptItems & {
+  readonly items: KeptItems & {
     /** The routes of gateway.yaml, each read once it is needed. */
     readonly routes: {
       readonly bytes: Uint8Array;
@@ -52,7 +45,7 @@ export interface Sources {
   readonly secrets: Secrets;
   /** What the process may use. */
   readonly machine: Machine;
-  readonly settings: model.Outline['settings'];
+  readonly settings: Outline['settings'];
   readonly effective: EffectiveConfig;
   /** Where the routes of gateway.yaml and the keys of limits.yaml are written. */
   readonly places: { readonly routes: readonly FilePlace[]; readonly limits: KeyPlaces };
@@ -66,43 +59,50 @@ export interface Sources {
 /**
  * Compiles a valid configuration for the data plane.
  *
- * @param before what was compiled of the previous configuration; `null` if there was none
+ * @param previous the configuration in use; `null` if there was none
  */
 export function* compileGateway(
   sources: Sources,
   generation: number,
-  before: model.KeptParts | null = null,
-): Steps<model.Snapshot> {
-  const { gateway: config, limits, apiKeys, secrets, machine, hash, files } = sources;
-  const { access_tokens: tokens } = config;
+  previous: Snapshot | null = null,
+): Steps<Snapshot> {
+  const before = previous?.kept ?? null;
+  const { gateway: config, limits, apiKeys, items, secrets, machine, hash, files } = sources;
   const requirements = new Requirements(config.routes);
   const keptRoutes = yield* compileRoutes(sources, requirements, before);
   const upstreams = keptRoutes.upstreams.part;
-  const entries = keptRoutes.routes.all.flat();
-  const routes =
-    before !== null && hasSameItems(before.tables.entries, entries) ? before.tables.entries : entries;
-  const compiledLimits = yield* compileLimits(limits, claimsOf(config), before?.limits);
-  const identity = compileIdentity(config, limits, { providers: secrets.providers, apiKeys }, requirements);
-  const proofs = identity !== null && identity.dpop !== null;
-  yield;
-  const ofCertificates = certificateFields(secrets.listenerTls);
-  const ownRoutes = ownRoutesOf(config, identity, requirements, ofCertificates.length > 0);
-  const isCorsOff = config.cors === 'off';
-  const tables = yield* compileTables(
-    { routes, ownRoutes, lines: compiledLimits.kept.entries, isCorsOff },
+  const routes = keptRoutes.routes.all.flat();
+  const lines = yield* readLines(limits.routes, before?.lines);
+  const elsewhere: WrittenElsewhere = {
+    // All keys are there: the type shows those of the setting that is asked for.
+    written: () => config as never,
+    requirements,
+    certificateFields: certificateFields(secrets.listenerTls),
+  };
+  const own = reuse(before?.ownRoutes, ownRoutesOf(config, elsewhere, secrets), same => same);
+  const ownRoutes = own.part;
+  const tables = yield* reuseInSteps<RouteEntry<model.RouteModel>, KeptTables['part']>(
     before?.upstreams === keptRoutes.upstreams ? before.tables : null,
+    [...routes, ...ownRoutes],
+    () => compileTables(routes, ownRoutes, config.cors === 'off'),
   );
-  const written = compileSettings(
+  const ofRoutes = [routes, ownRoutes].map(each => each.map(({ pattern }) => pattern));
+  const patterns = [...ofRoutes.flat(), ...lines.part.patterns.values()];
+  const words = yield* reuseInSteps(before?.words, patterns, () => PathWords.inSteps(patterns));
+  const written = yield* compileSettings(
     config,
     {
+      ...elsewhere,
       gatewayFile: files[0] ?? '',
       machine,
-      headers: limits.headers,
-      proofs,
-      countsInMemory: config.store === 'memory',
+      limits,
+      lines: lines.part,
+      namedGlobals: sources.namedGlobals,
+      limitsBefore: previous?.keptLimits,
+      apiKeys,
       webSockets: routes.some(({ value }) => value.kind === 'forward' && value.websocket !== null),
-      routes: [...routes, ...compiledLimits.kept.entries],
-      words: tables.words,
+      patterns,
+      words: words.part,
     },
     secrets,
   );
@@ -117,58 +117,48 @@ export function* compileGateway(
       listen: settings.listen,
       upstreams: upstreams.keys(),
       routes,
-      table: tables.routes,
+      table: tables.part.routes,
       ownRoutes,
-      limits: compiledLimits.model,
-      limitRoutes: compiledLimits.kept.entries,
-      identity,
+      limits: settings.limits,
+      limitRoutes: settings.keptLimits.table.key,
+      identity: settings.identity,
       metrics: settings.metrics,
     },
     before?.labels ?? null,
   );
-  const { buckets, lines } = sources.items;
   return {
     ...settings,
     generation,
     hash,
     files,
-    forwarding: new ForwardingRules({
-      ...config.forwarding_headers,
-      traces: config.tracing !== null,
-      certificate: tokens?.certificate_field ?? null,
-      apiKey: config.api_keys?.header ?? null,
-      proofs,
-      own: [
-        ...Object.keys(tokens?.identity_headers ?? {}),
-        ...(settings.sentFields ?? []).filter(name => name !== 'X-Forwarded-Port'),
-        ...config.routes.flatMap(({ request_headers: edits }) => claimFieldsIn(edits)),
-        ...ofCertificates,
-      ],
-    }),
     tokensInUrls: tokensInUrls(routes),
     webhookPaths: webhookPaths(routes),
     upstreams: [...upstreams.values()],
-    routes: tables.routes,
-    preflightRoutes: tables.preflightRoutes,
+    ...tables.part,
     namedMethods: namedMethods(routes),
     takesOddPaths: routes.some(
       ({ value }) => value.encodedSlashes !== 'refuse' || value.emptySegments !== 'refuse',
     ),
-    limits: compiledLimits.model,
-    defaultLimits: defaultLimitsOf(compiledLimits.model, sources.namedGlobals),
-    identity,
     memory: memoryOf(
       {
         ...settings,
         ...parts,
-        maxTokens: (tokens?.cache.tokens ?? 0) * tokenTablesIn(identity),
+        maxTokens: (config.access_tokens?.cache.tokens ?? 0) * tokenTablesIn(settings.identity),
       },
       usableMemory(machine),
     ),
     descriptors,
     outline: outlineOf(sources, keptRoutes.routes.all, ownRoutes),
-    labels: labels.model,
-    kept: { items: { buckets, lines }, ...keptRoutes, tables, limits: compiledLimits.kept, labels },
+    labels: labels.model.part,
+    kept: {
+      items: { buckets: items.buckets, lines: items.lines },
+      ...keptRoutes,
+      ownRoutes: own,
+      tables,
+      lines,
+      words,
+      labels,
+    },
   };
 }
 
@@ -176,8 +166,8 @@ export function* compileGateway(
 function* compileRoutes(
   { gateway: config, items, secrets }: Sources,
   requirements: Requirements,
-  before: model.KeptParts | null,
-): Steps<Pick<model.KeptParts, 'upstreams' | 'routes'>> {
+  before: KeptParts | null,
+): Steps<Pick<KeptParts, 'upstreams' | 'routes'>> {
   const { routes: _, ...others } = config;
   const upstreams = reuse(before?.upstreams, [others, secrets, requirements.all], () =>
     compileUpstreams(config.upstreams, secrets),
@@ -197,33 +187,16 @@ function* compileRoutes(
   return { upstreams, routes: { bytes, byKey, all } };
 }
 
-interface TableSources {
-  readonly routes: readonly RouteEntry<model.RouteOfFile>[];
-  readonly ownRoutes: readonly RouteEntry<model.OwnRoute>[];
-  readonly lines: readonly RouteEntry<model.LimitRouteModel>[];
-  readonly isCorsOff: boolean;
-}
-
 function* compileTables(
-  { routes: entries, ownRoutes, lines, isCorsOff }: TableSources,
-  before: model.KeptTables | null,
-): Steps<model.KeptTables> {
-  const patterns = [...entries, ...lines].map(({ pattern }) => pattern);
-  const isSameSet = before !== null && before.entries === entries && isSame(before.ownRoutes, ownRoutes);
-  const tables = isSameSet
-    ? before
-    : {
-        ownRoutes,
-        routes: yield* RouteTable.inSteps<model.RouteModel>([...entries, ...ownRoutes], [SIGN_IN_PREFIX]),
-        preflightRoutes: yield* RouteTable.inSteps(isCorsOff ? [] : yield* preflightRoutes(entries), [
-          SIGN_IN_PREFIX,
-        ]),
-      };
-  const words =
-    isSameSet && hasSameItems(before.patterns, patterns)
-      ? before.words
-      : yield* PathWords.inSteps([...patterns, ...ownRoutes.map(({ pattern }) => pattern)]);
-  return { ...tables, entries, words, patterns };
+  routes: readonly RouteEntry<model.RouteOfFile>[],
+  ownRoutes: readonly RouteEntry<model.OwnRoute>[],
+  isCorsOff: boolean,
+): Steps<KeptTables['part']> {
+  const preflights = isCorsOff ? [] : yield* preflightRoutes(routes);
+  return {
+    routes: yield* RouteTable.inSteps<model.RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
+    preflightRoutes: yield* RouteTable.inSteps(preflights, [SIGN_IN_PREFIX]),
+  };
 }
 
 /** One for each provider, and one more for opaque tokens. */
@@ -236,7 +209,7 @@ function outlineOf(
   { settings, limits, places, effective }: Sources,
   byRoute: readonly (readonly RouteEntry<model.RouteOfFile>[])[],
   ownRoutes: readonly RouteEntry<model.OwnRoute>[],
-): model.Outline {
+): Outline {
   const written = byRoute.flatMap((entries, index) => {
     const place = places.routes[index];
     return place === undefined ? [] : entries.map(entry => ({ ...entry, place }));

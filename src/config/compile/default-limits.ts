@@ -1,26 +1,8 @@
-import { formatDuration } from '../../core/index.ts';
-import { ByClass } from '../../limits/index.ts';
 import type { Diagnostic } from '../file/index.ts';
-import type { DefaultLimit, LimitsModel, Snapshot } from '../model/index.ts';
+import type { Snapshot } from '../snapshot.ts';
 
 /** What a page that loads many files at once stays below. */
 export const ENOUGH_FOR_A_PAGE = '500/10s';
-
-/**
- * The global limits that no limits file names, by class. A class of gateway.yaml without a number of its own has that of users.
- *
- * @param named the keys that a limits file has under `global`, and those under its `classes`
- */
-export function defaultLimitsOf(
-  { global }: Pick<LimitsModel, 'global'>,
-  named: readonly string[],
-): ByClass<DefaultLimit | null> {
-  return new ByClass(global.names, name => {
-    const { global: limit } = global.of(name);
-    if (limit === null || named.includes(name)) return null;
-    return { key: name, quota: `${limit.units}/${formatDuration(limit.periodMs)}` };
-  });
-}
 
 /** Hints at global limits that no limits file names: a page that loads many files at once exceeds them. */
 export function hintsAtDefaultLimits({ defaultLimits, identity, files, outline }: Snapshot): Diagnostic[] {

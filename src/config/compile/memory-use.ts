@@ -2,6 +2,7 @@ import type { ConfigFile, Diagnostic } from '../file/index.ts';
 import { asMap } from '../file/index.ts';
 import type * as model from '../model/index.ts';
 import * as settings from '../settings/index.ts';
+import type { Snapshot } from '../snapshot.ts';
 
 const { connections, requests, webSockets, limitKeys, tokens } = settings.CAP_COSTS;
 
@@ -27,7 +28,7 @@ export function memoryOf(
   return { usableBytes, totalBytes, needs };
 }
 
-type MemoryParts = Pick<model.Snapshot, 'caps' | 'workers' | 'upstreams'> & {
+type MemoryParts = Pick<Snapshot, 'caps' | 'workers' | 'upstreams'> & {
   readonly routes: readonly model.RouteOfFile[];
   readonly maxTokens: number;
 };
@@ -85,7 +86,7 @@ export function writtenCaps(file: ConfigFile): ReadonlyMap<string, Place> {
  * defaults, memory is a hint, since they have a lower bound, and descriptors nothing but a few: the caps are fitted into them.
  */
 export function capFindings(
-  { memory, descriptors, files: [file = ''] }: Pick<model.Snapshot, 'memory' | 'descriptors' | 'files'>,
+  { memory, descriptors, files: [file = ''] }: Pick<Snapshot, 'memory' | 'descriptors' | 'files'>,
   written: ReadonlyMap<string, Place>,
 ): Diagnostic[] {
   const found: Diagnostic[] = [];

@@ -1,7 +1,8 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { asMap, ConfigFile, type Environment, LimitsFiles, listYamlFiles, Readings } from '../file/index.ts';
-import type { LimitsConfig } from '../schema/index.ts';
-import { limitsSchema, limitsSecrecy, validate } from '../schema/index.ts';
+import { type LimitsConfig, limitsSchema } from '../limits/index.ts';
+import { validate } from '../schema/index.ts';
+import { limitsSecrecy } from '../settings/index.ts';
 
 export interface ReadLimits {
   /** The limits; `undefined` if the files are invalid or unreadable. */

@@ -13,7 +13,6 @@ import type {
   ProviderOptions,
   SignInOptions,
 } from '../../identity/signin/index.ts';
-import type { NoticePlaces } from '../settings/index.ts';
 
 /** How callers are identified and users signed in. */
 export interface IdentityModel {
@@ -37,6 +36,9 @@ interface ApiKeysModel extends ApiKeyOptions {
   readonly header: string;
   readonly forward: boolean;
 }
+
+/** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
+export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 
 /** A provider and the rules for its tokens. */
 export interface ProviderModel {

@@ -1,7 +1,7 @@
 import { errorText, type Files, type Timer, type TimerClock, Turns } from '../../core/index.ts';
 import type { Diagnostic, Environment, Readings } from '../file/index.ts';
 import { type LoadedConfig, loadConfig } from '../load.ts';
-import type { Snapshot } from '../model/index.ts';
+import type { Snapshot } from '../snapshot.ts';
 import { FolderWatch } from './folder-watch.ts';
 
 /** Is notified of the outcome of changed files while a gateway serves. */

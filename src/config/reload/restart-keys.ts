@@ -1,6 +1,5 @@
 import { isSame } from '../../core/index.ts';
-import type { Snapshot } from '../model/index.ts';
-import { FIXED_KEYS, type FixedKey, type SettingModels } from '../settings/index.ts';
+import { FIXED_KEYS, gatewaySchema, type SettingModels } from '../settings/index.ts';
 
 /** A changed key of gateway.yaml or limits.yaml that takes effect after a restart. */
 export interface RestartKey {
@@ -10,11 +9,6 @@ export interface RestartKey {
   readonly wanted: string;
 }
 
-/** The parts of a configuration with keys that a running gateway may be unable to change. */
-type FixedParts = SettingModels & {
-  readonly limits: Pick<Snapshot['limits'], 'writtenKeying'>;
-};
-
 /** A key that a running gateway cannot change, as a configuration has it. */
 export interface FixedValue {
   readonly key: string;
@@ -23,30 +17,18 @@ export interface FixedValue {
   readonly written: string;
 }
 
-/** The keys of limits.yaml whose changes take effect only after a restart. */
-const FIXED_LIMITS: readonly FixedKey<FixedParts>[] = [
-  {
-    key: 'ipv6_prefix',
-    value: ({ limits }) => limits.writtenKeying.ipv6Prefix,
-    written: ({ limits }) => `${limits.writtenKeying.ipv6Prefix}`,
-  },
-  {
-    key: 'nat64_prefixes',
-    value: ({ limits }) => prefixesIn(limits).toSorted(),
-    written: ({ limits }) => prefixesIn(limits).join(', ') || 'none',
-  },
-];
+const KEYS = FIXED_KEYS.map(({ key }) => key);
+const isOfGateway = (key: string) => Object.hasOwn(gatewaySchema.shape, key.split('.')[0] ?? '');
 
-function prefixesIn({ writtenKeying: { translators } }: FixedParts['limits']): string[] {
-  return translators.map(({ text }) => text);
-}
-
-/** The keys of gateway.yaml whose changes wait for a restart; of limits.yaml, `ipv6_prefix` and `nat64_prefixes` do. */
-export const RESTART_KEYS: readonly string[] = FIXED_KEYS.map(({ key }) => key);
+/** The keys whose changes wait for a restart, by their file. */
+export const RESTART_KEYS = {
+  gateway: KEYS.filter(isOfGateway),
+  limits: KEYS.filter(key => !isOfGateway(key)),
+};
 
 /** Returns all that a gateway started with this configuration cannot change. */
-export function fixedValuesOf(parts: FixedParts): readonly FixedValue[] {
-  return [...FIXED_KEYS, ...FIXED_LIMITS].map(({ key, value, written }) => ({
+export function fixedValuesOf(parts: SettingModels): readonly FixedValue[] {
+  return FIXED_KEYS.map(({ key, value, written }) => ({
     key,
     value: value(parts),
     written: written(parts),
@@ -54,7 +36,7 @@ export function fixedValuesOf(parts: FixedParts): readonly FixedValue[] {
 }
 
 /** @param started of the configuration that the process was started with */
-export function restartKeys(started: readonly FixedValue[], latest: FixedParts): readonly RestartKey[] {
+export function restartKeys(started: readonly FixedValue[], latest: SettingModels): readonly RestartKey[] {
   return fixedValuesOf(latest).flatMap(({ key, value, written: wanted }, index) => {
     const running = started[index];
     if (running === undefined || isSame(running.value, value)) return [];

@@ -2,9 +2,9 @@ import { promisify } from 'node:util';
 import { deflateRawSync, inflateRaw } from 'node:zlib';
 import { z } from 'zod';
 import { type ConfigFile, isMap, type LimitsFiles, type Path } from '../file/index.ts';
+import { limitsSchema } from '../limits/index.ts';
 import { gatewaySchema } from '../settings/index.ts';
 import { alternativesOf, marksOf } from '../values/index.ts';
-import { limitsSchema } from './limits-schema.ts';
 
 const inflate = promisify(inflateRaw);
 

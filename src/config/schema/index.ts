@@ -1,5 +1,4 @@
 export { EffectiveConfig } from './effective.ts';
 export * from './json-schema.ts';
-export * from './limits-schema.ts';
 export * from './test-schema.ts';
 export { validate } from './validate.ts';

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { isMap } from '../file/index.ts';
+import { limitsSchema } from '../limits/index.ts';
 import { apiKeysFileSchema, gatewaySchema } from '../settings/index.ts';
 import { marksOf } from '../values/index.ts';
-import { limitsSchema } from './limits-schema.ts';
 import { testSchema } from './test-schema.ts';
 
 /** A JSON Schema, or a part of one. */

@@ -1,9 +1,9 @@
 import type { z } from 'zod';
 import type { ConfigFile, Path } from '../file/index.ts';
 import { asMap, didYouMean, falseBlankIn, formatPath, nearestWord } from '../file/index.ts';
+import { limitsSchema } from '../limits/index.ts';
 import { gatewaySchema } from '../settings/index.ts';
 import { fillTyped, keysAt, keysIn, type PlacedIssue, possibleSchemas } from '../values/index.ts';
-import { limitsSchema } from './limits-schema.ts';
 import { otherWord } from './other-words.ts';
 
 /**

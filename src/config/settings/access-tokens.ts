@@ -153,18 +153,20 @@ export const tokenRules = {
       .prefault(['azp', 'sub'])
       .describe('The claims that together identify a user. A token without them is invalid.'),
   }),
-  bots: wordOr('none', botRule, 'expected the word none, or a map such as { claim: client_id }')
-    .prefault('none')
-    .describe('Which callers are bots. none: every caller is a user.'),
-  classes: z
-    .record(className(), classRule, mapExpected('{ partner: { claim: plan, value: partner } }'))
-    .refine(classes => Object.keys(classes).length <= MAX_CLASSES, {
-      error: `at most ${MAX_CLASSES} classes: each multiplies the series of metrics`,
-    })
-    .prefault({})
-    .describe(
-      'Classes of callers with numbers of their own in limits.yaml, by name. The first that fits counts, before bots; the caller stays the same without it.',
-    ),
+  ...means('byClass', {
+    bots: wordOr('none', botRule, 'expected the word none, or a map such as { claim: client_id }')
+      .prefault('none')
+      .describe('Which callers are bots. none: every caller is a user.'),
+    classes: z
+      .record(className(), classRule, mapExpected('{ partner: { claim: plan, value: partner } }'))
+      .refine(classes => Object.keys(classes).length <= MAX_CLASSES, {
+        error: `at most ${MAX_CLASSES} classes: each multiplies the series of metrics`,
+      })
+      .prefault({})
+      .describe(
+        'Classes of callers with numbers of their own in limits.yaml, by name. The first that fits counts, before bots; the caller stays the same without it.',
+      ),
+  }),
   ...means('door', {
     opaque_tokens: wordOr('off', opaqueTokens, 'expected off, or a map such as { cache: 30s }')
       .prefault('off')

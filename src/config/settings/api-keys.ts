@@ -16,38 +16,36 @@ import {
   yesOrNo,
 } from '../values/index.ts';
 import { className } from './access-tokens.ts';
-import { listedHeaders, RULES_BY_DEFAULT } from './forwarding-headers.ts';
-import { setting } from './setting.ts';
+import { listedHeaders, RULES_BY_DEFAULT } from './listed-headers.ts';
 
-/** `api_keys`: callers without a provider. compile/read-api-keys.ts reads the file, compile/compile-identity.ts makes the callers. */
-export const apiKeys = setting({
-  keys: {
-    api_keys: doorAsWhole(
-      z.strictObject({
-        ...means('door', {
-          header: fieldName('X-API-Key')
-            .prefault('X-API-Key')
-            .describe('The header field in which clients send their key.'),
-        }),
-        file: pathOfFile().describe(
-          'The file with the digests of the keys, a list of lines such as { name: partner-7, sha256: [...] }. Relative to this file.',
-        ),
-        forward: yesOrNo(false).describe('Whether services get the field. Otherwise it is always removed.'),
+/** `api_keys`: callers without a provider. compile/read-api-keys.ts reads the file, identity.ts makes the callers. */
+export const apiKeyKeys = {
+  api_keys: doorAsWhole(
+    z.strictObject({
+      ...means('door', {
+        header: fieldName('X-API-Key')
+          .prefault('X-API-Key')
+          .describe('The header field in which clients send their key.'),
       }),
-    )
-      .optional()
-      .describe(
-        'API keys, for callers without a provider: routes accept them by "accept". Left out: there are none.',
+      file: pathOfFile().describe(
+        'The file with the digests of the keys, a list of lines such as { name: partner-7, sha256: [...] }. Relative to this file.',
       ),
-  },
-  check(written, file) {
-    if (!isMap(written.api_keys)) return;
-    checkHeader(written, file);
-    const isAccepted = asList(written.routes).some(route => asList(asMap(route).accept).includes('api_key'));
-    if (!isAccepted)
-      file.addKey(['api_keys'], '"api_keys" has no effect: no route says "accept: [api_key]"', 'warning');
-  },
-});
+      forward: yesOrNo(false).describe('Whether services get the field. Otherwise it is always removed.'),
+    }),
+  )
+    .optional()
+    .describe(
+      'API keys, for callers without a provider: routes accept them by "accept". Left out: there are none.',
+    ),
+};
+
+export function checkApiKeys(written: RawMap, file: ConfigFile): void {
+  if (!isMap(written.api_keys)) return;
+  checkHeader(written, file);
+  const isAccepted = asList(written.routes).some(route => asList(asMap(route).accept).includes('api_key'));
+  if (!isAccepted)
+    file.addKey(['api_keys'], '"api_keys" has no effect: no route says "accept: [api_key]"', 'warning');
+}
 
 /** Reports a field that has another use. */
 function checkHeader({ api_keys: keys, access_tokens: tokens }: RawMap, file: ConfigFile): void {

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { CorsRules } from '../../wire/http/index.ts';
 import { doorAsWhole, duration, httpToken, list, means, wordOr, yesOrNo } from '../values/index.ts';
+import { takesProofs } from './dpop.ts';
+import { identity } from './identity.ts';
 import { setting } from './setting.ts';
 
 /** An origin as browsers write it (RFC 6454, 6.2): a scheme, a host in lower case and a port that is not the default. */
@@ -68,11 +70,12 @@ export const cors = setting({
       'Which web pages of other origins may call the gateway from a browser. off: preflights are ordinary requests.',
     ),
   },
-  compile({ cors }, { headers, proofs }): { readonly cors: CorsRules | null } {
+  compile({ cors }, { limits: { headers }, written }): { readonly cors: CorsRules | null } {
     if (cors === 'off') return { cors: null };
     const { origins, allow_headers: allowHeaders, expose_headers: exposeHeaders } = cors;
     const { credentials, max_age: maxAgeMs } = cors;
     const maxAgeS = Math.floor(maxAgeMs / 1_000);
+    const proofs = takesProofs(written(identity).access_tokens);
     const policies = headers.includes('ratelimit');
     const rules = { allowHeaders, exposeHeaders, credentials, maxAgeS, policies, proofs };
     return { cors: { origins: origins && new Set(origins), ...rules } };

@@ -39,3 +39,8 @@ export function proofOptions({
   const nonceMs = 'nonce' in rules ? (rules.nonce ?? null) : null;
   return { required: rules.mode === 'required', leewayMs: leeway, nonceMs };
 }
+
+/** Whether tokens may be bound to a key, so that requests carry proofs. */
+export function takesProofs(tokens: { readonly dpop: z.output<typeof dpop> } | undefined): boolean {
+  return tokens !== undefined && tokens.dpop !== null;
+}

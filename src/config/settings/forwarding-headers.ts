@@ -7,9 +7,15 @@ import {
   SENT_FIELDS,
   type SentField,
 } from '../../wire/http/index.ts';
-import { asMap, type ConfigFile, textsIn } from '../file/index.ts';
+import type { ConfigFile } from '../file/index.ts';
+import { claimFieldsIn } from '../policies/index.ts';
 import { fieldNames, list, word } from '../values/index.ts';
+import { takesProofs } from './dpop.ts';
+import { identity } from './identity.ts';
+import { listedHeaders, RULES_BY_DEFAULT } from './listed-headers.ts';
+import { routes } from './routes.ts';
 import { setting } from './setting.ts';
+import { tracing } from './tracing.ts';
 
 const NAME =
   'expected the name of a header field such as X-Real-IP, or the beginning of several such as X-Corp-*';
@@ -34,9 +40,6 @@ function removed() {
     error: 'the gateway reads this field in every request: remove it from the list',
   });
 }
-
-/** The rules for header fields that apply in every configuration. */
-export const RULES_BY_DEFAULT = new ForwardingRules({ own: ['via'] }).table;
 
 /** The name of a field that anyone may send, or of several. */
 function kept() {
@@ -78,9 +81,25 @@ export const forwardingHeaders = setting({
         'Additional header fields that only trusted proxies may send, like X-Forwarded-* and X-Real-IP; from anyone else they are removed. As a map: fields to remove, fields to keep that would otherwise be removed, and fields that the gateway sends.',
       ),
   },
-  compile: ({ forwarding_headers: { send } }): { readonly sentFields: readonly SentField[] | null } => ({
-    sentFields: send.length === 0 ? null : send,
-  }),
+  compile({ forwarding_headers: { send, ...listed } }, { written, certificateFields }) {
+    const { access_tokens: tokens, api_keys: keys } = written(identity);
+    return {
+      sentFields: send.length === 0 ? null : send,
+      forwarding: new ForwardingRules({
+        ...listed,
+        traces: written(tracing).tracing !== null,
+        certificate: tokens?.certificate_field ?? null,
+        apiKey: keys?.header ?? null,
+        proofs: takesProofs(tokens),
+        own: [
+          ...Object.keys(tokens?.identity_headers ?? {}),
+          ...send.filter(name => name !== 'X-Forwarded-Port'),
+          ...written(routes).routes.flatMap(({ request_headers: edits }) => claimFieldsIn(edits)),
+          ...certificateFields,
+        ],
+      }),
+    };
+  },
   // Checks the two lists against each other, and against what is removed anyway.
   check(_, file) {
     const { remove, keep, send } = listedHeaders(file);
@@ -112,12 +131,4 @@ function checkSent(
           ['forwarding_headers', key, index],
           'the gateway sends this field: remove it from this list',
         );
-}
-
-/** The names under `forwarding_headers` as written, since validation may have failed elsewhere. */
-export function listedHeaders(file: ConfigFile) {
-  const value = asMap(file.value).forwarding_headers;
-  if (Array.isArray(value)) return { remove: textsIn(value), keep: [], send: [] };
-  const { remove, keep, send } = asMap(value);
-  return { remove: textsIn(remove), keep: textsIn(keep), send: textsIn(send) };
 }

@@ -28,7 +28,7 @@ export const log = setting({
   },
   read: async file => ({ pseudonymKey: await readPseudonymKey(file) }),
   withoutSecrets: () => ({ pseudonymKey: null }),
-  compile: ({ log: { level, access, fields, paths } }, { routes, words }, { pseudonymKey }) => ({
+  compile: ({ log: { level, access, fields, paths } }, { patterns, words }, { pseudonymKey }) => ({
     log: Object.freeze({
       level,
       access,
@@ -38,7 +38,7 @@ export const log = setting({
       userAgent: fields.includes('user_agent'),
       paths: pathNaming(words),
       /** The hosts named by routes and limits; `null` if there are none. */
-      hosts: HostNames.in(routes),
+      hosts: HostNames.in(patterns.map(pattern => ({ pattern }))),
     }),
   }),
 });

@@ -1,4 +1,4 @@
-import type { Clock, NoticeKind } from '../../core/index.ts';
+import type { Clock } from '../../core/index.ts';
 import type {
   ClientAuthentication,
   ClientOptions,
@@ -10,6 +10,7 @@ import type {
 } from '../../identity/signin/index.ts';
 import { NO_TLS, optionErrors, PROVIDER_LIMITS } from '../../identity/signin/index.ts';
 import { asList, asMap, type ConfigFile, type Path, Section } from '../file/index.ts';
+import type { NoticePlaces } from '../model/index.ts';
 import { type IdentityProviderConfig, identityProviderSchema, providerEntrySchema } from './provider-keys.ts';
 import { readProxy } from './provider-proxy.ts';
 import { chooseSecret, type FileText, SecretFiles, type TlsFiles } from './secret-files.ts';
@@ -28,9 +29,6 @@ export interface ProviderConfigOptions {
   readonly signIn: SignInSection | null;
   readonly notices: NoticePlaces;
 }
-
-/** Where a provider's notices are received, by kind: on the admin listener, or at a public path. `null` if they are not. */
-export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 
 /** The sections of the providers. */
 export function writtenProviders(file: ConfigFile): readonly Section[] {

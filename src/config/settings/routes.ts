@@ -59,6 +59,7 @@ export const routes = setting({
       .array(route, { error: 'expected a list of routes, each of which begins with "- path:"' })
       .describe('Which requests go where. A request that no route matches gets 404.'),
   },
+  meaning: 'byRoute',
   fill(written, _, file) {
     fillAnsweredRoutes(written.routes);
     fillRouteDefaults(file, written);

@@ -1,25 +1,42 @@
-import type { Clock, Machine } from '../../core/index.ts';
-import type { PathWords, RouteEntry } from '../../gateway/routing/index.ts';
+import type { Clock, Machine, Steps } from '../../core/index.ts';
+import type { PathWords, RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
+import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import type { ConfigFile, RawMap } from '../file/index.ts';
-import type { PolicyConfig, PolicyKeys } from '../policies/index.ts';
+import type { KeptLimits, LimitsConfig, WrittenLines } from '../limits/index.ts';
+import type { OwnRoute } from '../model/index.ts';
+import type { PolicyConfig, PolicyKeys, Requirements } from '../policies/index.ts';
 import type { Meaning } from '../values/index.ts';
 import { means } from '../values/index.ts';
 
+/** What is written elsewhere, for settings that depend on more than their own keys. */
+export interface WrittenElsewhere {
+  /** Returns the keys of another setting. No setting depends on what another one becomes, so their order does not matter. */
+  written<Keys extends PolicyKeys>(other: { readonly keys: Keys }): PolicyConfig<Keys>;
+  /** What the routes require of tokens. */
+  readonly requirements: Requirements;
+  /** The fields for verified client certificates: empty if no listener asks for any. */
+  readonly certificateFields: readonly string[];
+}
+
 /** What a setting may need to know about the rest of the configuration to compile. */
-export interface SettingContext {
+export interface SettingContext extends WrittenElsewhere {
   /** The name of gateway.yaml, to which the names of other files are relative. */
   readonly gatewayFile: string;
   /** What the process may use. */
   readonly machine: Machine;
-  /** The header families that tell clients about their limits. */
-  readonly headers: readonly string[];
-  /** Whether tokens may be bound to a key, so that requests carry proofs. */
-  readonly proofs: boolean;
-  /** Whether limits are counted in each gateway alone. */
-  readonly countsInMemory: boolean;
+  /** The content of the file that `limits` names, with the patterns of its lines. */
+  readonly limits: LimitsConfig;
+  readonly lines: WrittenLines;
+  /** The keys that it has under `global`, and those under its `classes`. */
+  readonly namedGlobals: readonly string[];
+  /** The limits of the configuration before; `undefined` if there was none. */
+  readonly limitsBefore: KeptLimits | undefined;
+  /** The content of the file that `api_keys` names. */
+  readonly apiKeys: readonly ApiKeyLine[];
+  /** Whether a route serves WebSockets. */
   readonly webSockets: boolean;
-  /** The routes of gateway.yaml and the lines of limits.yaml. */
-  readonly routes: readonly RouteEntry<unknown>[];
+  /** The patterns of the routes of gateway.yaml and of the lines of limits.yaml. */
+  readonly patterns: readonly RoutePattern[];
   /** The literals of these routes and of the gateway's own. */
   readonly words: PathWords;
 }
@@ -45,8 +62,18 @@ export interface Setting<Keys extends PolicyKeys, Model extends object, Secrets 
   read?(file: ConfigFile, clock: Clock): Promise<Secrets>;
   /** What stands in for them where they will not be used. */
   withoutSecrets?(config: PolicyConfig<Keys>): NoInfer<Secrets>;
-  /** Makes a part of the snapshot. Omitted if it depends on much else: `compile/` makes that. */
-  compile?(config: PolicyConfig<Keys>, context: SettingContext, secrets: NoInfer<Secrets>): Model;
+  /** Makes a part of the snapshot, in steps if there may be thousands of its items. Omitted for the routes: `compile/` makes those. */
+  compile?(
+    config: PolicyConfig<Keys>,
+    context: SettingContext,
+    secrets: NoInfer<Secrets>,
+  ): Model | Steps<Model>;
+  /** Makes the gateway's own routes that the keys ask for. Default: none. */
+  ownRoutes?(
+    config: PolicyConfig<Keys>,
+    elsewhere: WrittenElsewhere,
+    secrets: NoInfer<Secrets>,
+  ): readonly RouteEntry<OwnRoute>[];
   /** The keys whose changes take effect only after a restart. Default: all changes apply at once. */
   readonly needsRestart?: readonly FixedKey<NoInfer<Model>>[];
 }
@@ -71,6 +98,7 @@ export function setting<
 }
 
 /** What a setting becomes in a snapshot. */
-export type ModelOf<Part extends { readonly compile?: (...args: never) => object }> = ReturnType<
-  NonNullable<Part['compile']>
+export type ModelOf<Part extends { readonly compile?: (...args: never) => object }> = Exclude<
+  ReturnType<NonNullable<Part['compile']>>,
+  Steps<unknown>
 >;

@@ -1,9 +1,11 @@
 import { z } from 'zod';
-import type { Clock, Machine } from '../../core/index.ts';
+import type { Clock, Machine, Steps } from '../../core/index.ts';
+import type { RouteEntry } from '../../gateway/routing/index.ts';
 import { asMap, type ConfigFile, isMap } from '../file/index.ts';
+import { limitsSchema } from '../limits/index.ts';
+import type { OwnRoute } from '../model/index.ts';
 import { type Intersection, keysOf } from '../policies/index.ts';
 import { secrecyOf } from '../values/index.ts';
-import { apiKeys } from './api-keys.ts';
 import { caps } from './caps.ts';
 import { cors } from './cors.ts';
 import { errorPages } from './error-pages.ts';
@@ -18,9 +20,8 @@ import { metrics } from './metrics.ts';
 import { minReadRate } from './min-read-rate.ts';
 import { protectedResource } from './protected-resource.ts';
 import { routes } from './routes.ts';
-import type { FixedKey, ModelOf, SettingContext } from './setting.ts';
+import type { FixedKey, ModelOf, SettingContext, WrittenElsewhere } from './setting.ts';
 import { shutdown } from './shutdown.ts';
-import { signIn } from './sign-in.ts';
 import { state } from './state.ts';
 import { store } from './store.ts';
 import { timeouts } from './timeouts.ts';
@@ -41,8 +42,6 @@ const SETTINGS = [
   trustedProxies,
   forwardingHeaders,
   identity,
-  apiKeys,
-  signIn,
   protectedResource,
   upstreams,
   routes,
@@ -71,6 +70,9 @@ const NAMED_FIRST: readonly Declared[] = [listen, workers, caps, tracing, state,
 export const gatewaySchema = z.strictObject(keysOf(SETTINGS));
 
 export const gatewaySecrecy = secrecyOf(gatewaySchema);
+
+/** Hides the secrets of gateway.yaml as well, in case they end up in limits.yaml by mistake. */
+export const limitsSecrecy = { ...secrecyOf(limitsSchema), keys: gatewaySecrecy.keys };
 
 /** gateway.yaml with all defaults: times in milliseconds, sizes in bytes. */
 export type GatewayConfig = z.output<typeof gatewaySchema>;
@@ -106,14 +108,28 @@ export function withoutSecrets(config: GatewayConfig): Secrets {
   return Object.assign({}, ...SETTINGS.map((setting: Declared) => setting.withoutSecrets?.(config) ?? {}));
 }
 
-/** Compiles all settings that depend on nothing else. */
-export function compileSettings(
+/** The gateway's own routes: for sign-in, for notices from providers, and for metadata. */
+export function ownRoutesOf(
+  config: GatewayConfig,
+  elsewhere: WrittenElsewhere,
+  secrets: Secrets,
+): readonly RouteEntry<OwnRoute>[] {
+  return SETTINGS.flatMap((setting: Declared) => setting.ownRoutes?.(config, elsewhere, secrets) ?? []);
+}
+
+const isInSteps = (made: object): made is Steps<object> => Symbol.iterator in made;
+
+export function* compileSettings(
   config: GatewayConfig,
   context: SettingContext,
   secrets: Secrets,
-): SettingModels {
-  const parts = SETTINGS.map((setting: Declared) => setting.compile?.(config, context, secrets) ?? {});
-  return Object.assign({}, ...parts);
+): Steps<SettingModels> {
+  const models: object[] = [];
+  for (const setting of SETTINGS as readonly Declared[]) {
+    const made = setting.compile?.(config, context, secrets) ?? {};
+    models.push(isInSteps(made) ? yield* made : made);
+  }
+  return Object.assign({}, ...models);
 }
 
 /** The keys that a running gateway cannot change. */

@@ -4,6 +4,7 @@ import { formatDuration } from '../../core/index.ts';
 import { asMap } from '../file/index.ts';
 import { duration, text } from '../values/index.ts';
 import { setting } from './setting.ts';
+import { store as stores } from './store.ts';
 
 const FOLDER =
   'expected a folder such as /var/lib/weir, or a map such as { folder: /var/lib/weir, counters: 1h }';
@@ -38,9 +39,10 @@ export const state = setting({
     const message = 'with Redis limits are counted there, and outlive a restart: "counters" changes nothing';
     file.addKey(['state', 'counters'], message, 'warning');
   },
-  compile({ state }, { gatewayFile, countsInMemory }): { readonly state: StateModel | null } {
+  compile({ state }, { gatewayFile, written }): { readonly state: StateModel | null } {
     if (state === undefined) return { state: null };
     const { folder, counters = null } = typeof state === 'string' ? { folder: state } : state;
+    const countsInMemory = written(stores).store === 'memory';
     return {
       state: { folder: resolve(dirname(gatewayFile), folder), countersMs: countsInMemory ? counters : null },
     };

@@ -6,15 +6,17 @@ import { alternativesOf, keysIn, partAt } from './schema-parts.ts';
  * What a change of a key means to callers; without a mark, nothing.
  * - `maximum`: a lower number refuses earlier
  * - `door`: decides whose tokens, codes and pages are accepted, so any change may turn someone away
- * - `byRoute`: compared for each route that it applies to, and not by itself
+ * - `byRoute`, `byLimit`, `byClass`: compared for each route, limit or class of callers that it applies to, and not by itself
  */
-export type Meaning = 'maximum' | 'door' | 'byRoute';
+export type Meaning = 'maximum' | 'door' | 'byRoute' | 'byLimit' | 'byClass';
 
 /** What a schema says about its key, besides the values that it takes. */
 interface Marks {
   readonly meaning?: Meaning;
   /** Whether `meaning` is only about adding or removing the whole map, not about the keys in it. */
   readonly wholeOnly?: boolean;
+  /** The key that tells the entries of a list apart, whatever their position. Without it, a list is compared as one value. */
+  readonly entriesBy?: string;
   /**
    * - `secret`: must come from an environment variable
    * - `unshown`: not a secret, but people often put one there by mistake

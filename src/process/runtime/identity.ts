@@ -1,6 +1,6 @@
 import { type IdentityModel, noticeKindsIn, type ProviderModel } from '../../config/index.ts';
 import type { AuthListener, NewPermits, NoticeKind, SignInListener, System } from '../../core/index.ts';
-import { type Kept, NOTICE_KINDS, ofTenant, reuse, tenantIn } from '../../core/index.ts';
+import { hasSameItems, type Kept, NOTICE_KINDS, ofTenant, reuse, tenantIn } from '../../core/index.ts';
 import {
   type AccessTokenOptions,
   ApiKeys,
@@ -48,6 +48,7 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
 
 /** Identifies callers by their tokens and signs users in, at one or more providers. */
 export class Identity {
+  /** The same object while nothing changes: what connections remember about their tokens depends on it. */
   readonly verifier: TokenVerifier;
   /** Signs users in; `null` if no provider does. */
   readonly signIn: SignIn | null;
@@ -55,9 +56,11 @@ export class Identity {
   /** Checks the proofs of tokens that are bound to a key; `null` if there are no such tokens. */
   readonly proofs: Proofs | null;
   readonly #model: IdentityModel;
-  readonly #apiKeys: Kept<unknown, ApiKeys | null>;
-  readonly #jwts: TokenVerifier;
-  readonly #opaque: OpaqueVerifier | null;
+  readonly #parts: {
+    readonly jwts: Kept<readonly Verifier[], TokenVerifier>;
+    readonly either: Kept<readonly (TokenVerifier | OpaqueVerifier)[], TokenVerifier>;
+    readonly apiKeys: Kept<unknown, ApiKeys | null>;
+  };
   readonly #providers: readonly ProviderIdentity[];
   readonly #budget: VerificationBudget;
   readonly #allKnow: NoticesDependencies['allKnow'];
@@ -67,6 +70,7 @@ export class Identity {
     const { listenerOf, ...shared } = dependencies;
     const budget = model.failedVerifications === null ? null : dependencies.budget;
     const known = before === null ? [] : before.#providers;
+    const parts = before === null ? null : before.#parts;
     this.#model = model;
     this.#budget = dependencies.budget;
     this.#allKnow = dependencies.notices.allKnow;
@@ -76,21 +80,34 @@ export class Identity {
       const own = { ...shared, budget, maxTokenLength, listener: listenerOf(each.label) };
       return new ProviderIdentity(each, own, old);
     });
-    this.#jwts = this.#verifierAfter(before, dependencies);
-    this.#opaque = this.#providers.find(({ opaque }) => opaque !== null)?.opaque ?? null;
-    this.verifier = this.#either(before);
     const { apiKeys } = model;
     const { clock } = shared;
     // Metrics and log lines of keys and proofs are those of tokens, with several providers those of no provider.
     const listener = listenerOf(model.providers.length > 1 ? 'none' : null);
-    this.#apiKeys = reuse(
-      before === null ? null : before.#apiKeys,
-      [apiKeys, budget, model.providers.length > 1],
-      () =>
+    const verifiers = this.#providers.map(({ verifier }) => verifier);
+    const jwts = reuse(
+      parts?.jwts,
+      verifiers,
+      ([only, ...others]): TokenVerifier =>
+        only !== undefined && others.length === 0 ? only : new IssuerVerifiers(verifiers, listenerOf('none')),
+      hasSameItems,
+    );
+    const opaque = this.#providers.find(each => each.opaque !== null)?.opaque ?? null;
+    this.#parts = {
+      jwts,
+      either: reuse(
+        parts?.either,
+        opaque === null ? [jwts.part] : [jwts.part, opaque],
+        () => (opaque === null ? jwts.part : new EitherVerifier(jwts.part, opaque)),
+        hasSameItems,
+      ),
+      apiKeys: reuse(parts?.apiKeys, [apiKeys, budget, model.providers.length > 1], () =>
         apiKeys === null
           ? null
-          : new ApiKeys(apiKeys, { budget, clock, listener }, before === null ? null : before.apiKeys),
-    );
+          : new ApiKeys(apiKeys, { budget, clock, listener }, parts?.apiKeys.part ?? null),
+      ),
+    };
+    this.verifier = this.#parts.either.part;
     this.proofs =
       model.dpop === null
         ? null
@@ -105,7 +122,7 @@ export class Identity {
 
   /** Verifies API keys; `null` if there are none. */
   get apiKeys(): ApiKeys | null {
-    return this.#apiKeys.part;
+    return this.#parts.apiKeys.part;
   }
 
   /** Refuses the tokens of the caller's session from now on. Resolves once all threads do: see `ProcessPart.allKnow`. */
@@ -181,23 +198,6 @@ export class Identity {
 
   stop(): void {
     for (const provider of this.#providers) provider.stop();
-  }
-
-  /** The same object while nothing changes: what connections remember about their tokens depends on it. */
-  #verifierAfter(before: Identity | null, { listenerOf }: IdentityDependencies): TokenVerifier {
-    const verifiers = this.#providers.map(({ verifier }) => verifier);
-    const [only, ...others] = verifiers;
-    if (only !== undefined && others.length === 0) return only;
-    const old = before === null ? [] : before.#providers.map(({ verifier }) => verifier);
-    const isSame =
-      old.length === verifiers.length && old.every((verifier, index) => verifier === verifiers[index]);
-    return before !== null && isSame ? before.#jwts : new IssuerVerifiers(verifiers, listenerOf('none'));
-  }
-
-  #either(before: Identity | null): TokenVerifier {
-    if (this.#opaque === null) return this.#jwts;
-    const isSame = before !== null && before.#jwts === this.#jwts && before.#opaque === this.#opaque;
-    return isSame ? before.verifier : new EitherVerifier(this.#jwts, this.#opaque);
   }
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Kept, reuse } from '../../../src/core/index.ts';
+import { atOnce, hasSameItems, type Kept, reuse, reuseInSteps, type Steps } from '../../../src/core/index.ts';
 
 interface Options {
   readonly host: string;
@@ -38,4 +38,37 @@ test('a change of one named part leaves the others as they are', () => {
 test('what stands for nothing is kept, too', () => {
   const off = reuse<string | null, string | null>(null, null, key => key);
   expect(reuse(off, null, () => 'made')).toBe(off);
+});
+
+/** Like most compiled parts, it shows nothing of its content. */
+class Secretive {
+  readonly #content: number;
+  constructor(content: number) {
+    this.#content = content;
+  }
+  get content(): number {
+    return this.#content;
+  }
+}
+
+test('what is made of parts is made anew if one of them is another object, although both look alike', () => {
+  const [one, two] = [new Secretive(1), new Secretive(2)];
+  const first = reuse(null, [one], ([part]) => part?.content, hasSameItems);
+  expect(reuse(first, [one], () => 0, hasSameItems)).toBe(first);
+  expect(reuse(first, [two], ([part]) => part?.content, hasSameItems).part).toBe(2);
+});
+
+test('in steps, what is made of the same parts takes no step, and of others as many as it needs', () => {
+  function* sum(parts: readonly Secretive[]): Steps<number> {
+    yield;
+    return parts.reduce((total, { content }) => total + content, 0);
+  }
+  const parts = [new Secretive(1), new Secretive(2)];
+  const first = atOnce(reuseInSteps(null, parts, () => sum(parts)));
+  expect(first.part).toBe(3);
+  expect(reuseInSteps(first, [...parts], () => sum(parts)).next()).toEqual({ done: true, value: first });
+  const others = parts.toReversed();
+  const next = reuseInSteps(first, others, () => sum(others));
+  expect(next.next().done).toBe(false);
+  expect(atOnce(next).key).toBe(others);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { compareLimits } from '../../../../src/config/compare/compare-limits.ts';
 import { formatChange, worstFirst } from '../../../../src/config/difference.ts';
-import { limitsSchema } from '../../../../src/config/schema/index.ts';
+import { limitsSchema } from '../../../../src/config/limits/index.ts';
 import { atOnce } from '../../../../src/core/index.ts';
 
 /** What changes from one limits.yaml to the other, a line each. */

@@ -93,13 +93,13 @@ describe('what waits for a restart', () => {
     const document = (await readFile('docs/configuration.md', 'utf8')).replaceAll(/\s+/g, ' ');
     const [, list = ''] =
       /Changes of these keys take effect after a restart: ((?:`[\w.]+`(?:, )?)+)\./.exec(document) ?? [];
-    expect(list.split(', ')).toEqual(RESTART_KEYS.map(key => `\`${key}\``));
+    expect(list.split(', ')).toEqual(RESTART_KEYS.gateway.map(key => `\`${key}\``));
   });
 
   it('is named by "weir serve --help"', () => {
     const help = serve.help.replaceAll(/\s+/g, ' ');
     expect(help).toContain('Changes of these keys take effect after a restart');
-    expect(help).toContain(`: ${RESTART_KEYS.join(', ')}. `);
+    expect(help).toContain(`: ${RESTART_KEYS.gateway.join(', ')}. `);
   });
 
   it('is marked in the reference, and nothing else is', async () => {
@@ -115,12 +115,12 @@ describe('what waits for a restart', () => {
       if (WAITS.test(comment)) marked.push(indent === '' ? key : `${section}.${key}`);
       comment = '';
     }
-    expect(marked.toSorted()).toEqual(RESTART_KEYS.toSorted());
+    expect(marked.toSorted()).toEqual(RESTART_KEYS.gateway.toSorted());
   });
 
   it('is marked in the JSON Schema, and nothing else is', () => {
     const found = [...describedKeys(jsonSchemaOf('gateway'))].filter(([, text]) => WAITS.test(text));
-    expect(found.map(([key]) => key).toSorted()).toEqual(RESTART_KEYS.toSorted());
+    expect(found.map(([key]) => key).toSorted()).toEqual(RESTART_KEYS.gateway.toSorted());
   });
 });
 

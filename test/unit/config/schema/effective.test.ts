@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { parse, stringify } from 'yaml';
 import type { Snapshot } from '../../../../src/config/index.ts';
-import { limitsSchema } from '../../../../src/config/schema/index.ts';
+import { limitsSchema } from '../../../../src/config/limits/index.ts';
 import { gatewaySchema } from '../../../../src/config/settings/index.ts';
 import { EACH, secretPaths } from '../../../../src/config/values/index.ts';
 import { diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';

@@ -10,14 +10,9 @@ import {
   type Path,
   Readings,
 } from '../../../../src/config/file/index.ts';
-import {
-  type JsonSchema,
-  jsonSchemaOf,
-  limitsSchema,
-  limitsSecrecy,
-  validate,
-} from '../../../../src/config/schema/index.ts';
-import { gatewaySchema, gatewaySecrecy } from '../../../../src/config/settings/index.ts';
+import { limitsSchema } from '../../../../src/config/limits/index.ts';
+import { type JsonSchema, jsonSchemaOf, validate } from '../../../../src/config/schema/index.ts';
+import { gatewaySchema, gatewaySecrecy, limitsSecrecy } from '../../../../src/config/settings/index.ts';
 import { played } from '../../../support/runs.ts';
 import { tempFolder } from '../../../support/temp.ts';
 

@@ -3,7 +3,6 @@ import { CALLER_CLASSES } from '../../core/index.ts';
 import { MAX_UNITS } from '../../limits/index.ts';
 import { hasOwnMeaning, RESERVED_CALL_FIELDS, RESERVED_RESPONSE_FIELDS } from '../../wire/http/index.ts';
 import { bucketSettingKeys } from '../policies/index.ts';
-import { gatewaySecrecy } from '../settings/index.ts';
 import {
   bucketQuotas,
   callerEntry,
@@ -26,7 +25,6 @@ import {
   quotas,
   quotasOrOff,
   rate,
-  secrecyOf,
   text,
   timeZone,
   translatorPrefix,
@@ -214,9 +212,6 @@ export const limitsSchema = z.strictObject({
     'What X-RateLimit-Bucket is derived from. value: the bucket and the value of its main parameter. route: only the bucket, for client libraries that add the value themselves.',
   ),
 });
-
-/** Hides the secrets of gateway.yaml as well, in case they end up here by mistake. */
-export const limitsSecrecy = { ...secrecyOf(limitsSchema), keys: gatewaySecrecy.keys };
 
 /** limits.yaml with all defaults: times in milliseconds. */
 export type LimitsConfig = z.output<typeof limitsSchema>;

@@ -12,7 +12,7 @@ import {
 } from '../../limits/index.ts';
 import { type BucketLimits, type BucketModel, type CallerClass, limitsOfSets } from '../model/index.ts';
 import { compileBucketSettings } from '../policies/index.ts';
-import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
+import type { BucketConfig, LimitsConfig } from './limits-schema.ts';
 
 /**
  * The keys of a bucket that set the quota of a class; the first one present counts. Bots and addresses without a quota of their

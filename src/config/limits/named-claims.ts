@@ -1,13 +1,15 @@
 import { isClaimed, type Quota } from '../../limits/index.ts';
 import { claimsIn } from '../policies/index.ts';
-import type { BucketConfig, LimitsConfig } from '../schema/index.ts';
-import type { GatewayConfig } from '../settings/index.ts';
+import type { BucketConfig, LimitsConfig } from './limits-schema.ts';
 
 /**
  * Returns the claims that routes and limits read from verified tokens, in addition to those that `access_tokens` names: each once
  * and in order. Callers keep these of their tokens.
  */
-export function namedClaims({ routes }: GatewayConfig, limits: LimitsConfig): readonly string[] {
+export function namedClaims(
+  { routes }: { readonly routes: readonly { readonly request_headers?: Parameters<typeof claimsIn>[0] }[] },
+  limits: LimitsConfig,
+): readonly string[] {
   const { groups, numbers } = claimsInLimits(limits);
   const ofRoutes = routes.flatMap(({ request_headers: edits }) => claimsIn(edits));
   return [...new Set([...ofRoutes, ...groups, ...numbers])].sort();

@@ -1,4 +1,4 @@
-import { eachInSteps, hasSameItems, isSame, type Kept, reuse, type Steps } from '../../core/index.ts';
+import { eachInSteps, type Kept, reuse, reuseInSteps, type Steps } from '../../core/index.ts';
 import { type RouteEntry, type RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
 import type { Limit, LimitRole, LimitSet } from '../../limits/index.ts';
 import { ByClass, limitsIn, NO_LIMITS, RecentDigests, windowName, windowsOf } from '../../limits/index.ts';
@@ -11,16 +11,38 @@ import {
 } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
 import { LimitClaims } from '../model/index.ts';
-import type { BucketConfig, LimitsConfig, OffenceConfig } from '../schema/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
+import { type CallerClaims, DEFAULT_CLAIMS, principalsOf } from './caller-claims.ts';
 import { compileBucket, compileGlobal, withGlobal } from './compile-bucket.ts';
-import { type CallerClaims, DEFAULT_CLAIMS, principalsOf } from './compile-identity.ts';
+import type { LimitsConfig, OffenceConfig } from './limits-schema.ts';
 import { claimsInLimits } from './named-claims.ts';
 
-/** The compiled limits, and what the next ones take over: with their routes in file order, which a route table does not keep. */
+/** The compiled limits, and what the next ones take over. */
 interface CompiledLimits {
   readonly model: model.LimitsModel;
-  readonly kept: model.KeptLimits<CommonToBuckets>;
+  readonly kept: KeptLimits;
+}
+
+export interface KeptLimits {
+  /** What buckets share, by all that they depend on and that is not written in each. */
+  readonly shared: Kept<unknown, CommonToBuckets>;
+  /** The buckets by name, each with its lines, by what is written of both. */
+  readonly buckets: ReadonlyMap<string, Kept<unknown, BucketWithLines>>;
+  /** The table of all lines, by these in file order. */
+  readonly table: Kept<readonly RouteEntry<model.LimitRouteModel>[], RouteTable<model.LimitRouteModel>>;
+}
+
+interface BucketWithLines {
+  readonly model: model.BucketModel;
+  readonly lines: readonly RouteEntry<model.LimitRouteModel>[];
+}
+
+/** The lines of `routes:`, by how they are written. */
+export type KeptLines = Kept<readonly LimitsConfig['routes'][], WrittenLines>;
+
+export interface WrittenLines {
+  readonly patterns: ReadonlyMap<string, RoutePattern>;
+  readonly ofBuckets: ReadonlyMap<string, readonly [string, LimitsConfig['routes'][string]][]>;
 }
 
 /** What all buckets of a file have in common. */
@@ -37,65 +59,62 @@ interface CommonToBuckets {
  */
 export function* compileLimits(
   config: LimitsConfig,
+  { patterns, ofBuckets }: WrittenLines,
   classes: readonly CallerClaims[] = DEFAULT_CLAIMS,
-  before: model.KeptLimits | null = null,
+  before: KeptLimits | null = null,
 ): Steps<CompiledLimits> {
-  const { buckets: written, routes: lines, ...others } = config;
-  const shared = reuse(before?.shared as Kept<unknown, CommonToBuckets> | undefined, others, () => ({
+  const { buckets: written, routes: _, ...others } = config;
+  const shared = reuse<unknown, CommonToBuckets>(before?.shared, others, () => ({
     global: compileGlobal(config),
     preflights: compileGlobal(config, true),
     digests: new RecentDigests(),
   }));
   const known = shared === before?.shared ? before : null;
-  const ofFile =
-    before?.written.lines === lines ? before.written : yield* writtenLines(lines, before?.written);
-  const { patterns, ofBuckets } = ofFile;
-  const buckets = new Map<string, Kept<unknown, model.BucketModel>>();
+  const buckets = new Map<string, Kept<unknown, BucketWithLines>>();
+  const byLine = new Map<string, RouteEntry<model.LimitRouteModel>>();
   for (const [name, bucket] of Object.entries(written)) {
     const own = ofBuckets.get(name) ?? [];
-    const kept = reuse<unknown, model.BucketModel>(known?.buckets.get(name), [bucket, own], () => {
+    const kept = reuse<unknown, BucketWithLines>(known?.buckets.get(name), [bucket, own], () => {
       const ofLines = own.flatMap(([line]) => patterns.get(line) ?? []);
       const largestCost = Math.max(1, ...own.map(([, { cost }]) => costAtFirst(cost)));
       const isPriced = own.some(([, { cost }]) => typeof cost === 'object');
-      return compileBucket(name, bucket, { lines: ofLines, largestCost, isPriced, config, ...shared.part });
+      const context = { lines: ofLines, largestCost, isPriced, config, ...shared.part };
+      const compiled = compileBucket(name, bucket, context);
+      return { model: compiled, lines: own.map(line => compileLine(line, patterns, compiled)) };
     });
     buckets.set(name, kept);
+    for (const line of kept.part.lines) byLine.set(line.value.line, line);
     yield;
   }
-  const routes = yield* eachInSteps(patterns, ([line, pattern]) => {
-    const { bucket: name = '', cost = 1 } = lines[line] ?? {};
-    const bucket = buckets.get(name)?.part;
-    const old = before?.lines.get(line);
-    const asked = { line, cost: costAtFirst(cost), price: typeof cost === 'object' ? priceOf(cost) : null };
-    return old !== undefined && old.value.bucket === bucket && isSameCost(old.value, asked)
-      ? old
-      : compileRoute(asked, pattern, bucket, written[name]);
+  const lines = yield* eachInSteps(patterns.keys(), line => {
+    const compiled = byLine.get(line);
+    if (compiled === undefined) throw new Error(`the line ${line} was not checked: there is no such bucket`);
+    return compiled;
   });
   yield;
-  const isSameTable = before !== null && hasSameItems(before.entries, routes);
-  const table = isSameTable ? before.table : yield* RouteTable.inSteps(routes);
-  const byLine = new Map(routes.map(route => [route.value.line, route]));
-  const kept = { shared, buckets, written: ofFile, lines: byLine, entries: routes, table };
+  const table = yield* reuseInSteps(before?.table, lines, () => RouteTable.inSteps(lines));
+  const kept = { shared, buckets, table };
   yield;
-  return { kept, model: modelOf(config, classes, kept) };
+  return { kept, model: modelOf(config, classes, kept, ofBuckets) };
 }
 
-function* writtenLines(
-  lines: LimitsConfig['routes'],
-  before: model.WrittenLines | undefined,
-): Steps<model.WrittenLines> {
-  const patterns = new Map<string, RoutePattern>();
-  for (const line of Object.keys(lines)) {
-    patterns.set(line, before?.patterns.get(line) ?? parseLimitRoute(line));
-    yield;
-  }
-  return { lines, patterns, ofBuckets: Map.groupBy(Object.entries(lines), ([, { bucket }]) => bucket) };
+/** Reads the lines of `routes:`. */
+export function readLines(lines: LimitsConfig['routes'], before?: KeptLines): Steps<KeptLines> {
+  return reuseInSteps(before, [lines], function* () {
+    const patterns = new Map<string, RoutePattern>();
+    for (const line of Object.keys(lines)) {
+      patterns.set(line, before?.part.patterns.get(line) ?? parseLimitRoute(line));
+      yield;
+    }
+    return { patterns, ofBuckets: Map.groupBy(Object.entries(lines), ([, { bucket }]) => bucket) };
+  });
 }
 
 function modelOf(
   config: LimitsConfig,
   classes: readonly CallerClaims[],
-  { shared, buckets, table, written: { ofBuckets } }: model.KeptLimits<CommonToBuckets>,
+  { shared, buckets, table }: KeptLimits,
+  ofBuckets: WrittenLines['ofBuckets'],
 ): model.LimitsModel {
   const { global, preflights } = shared.part;
   const named = claimsInLimits(config);
@@ -111,8 +130,8 @@ function modelOf(
             named,
             classes.some(({ issuer }) => issuer !== null),
           ),
-    routes: table,
-    buckets: Array.from(buckets.values(), ({ part }) => part).filter(({ name }) => ofBuckets.has(name)),
+    routes: table.part,
+    buckets: Array.from(buckets.values(), ({ part }) => part.model).filter(({ name }) => ofBuckets.has(name)),
     invalidRequests: offenceRule(config.invalid_requests),
     webhookNotFound: offenceRule(config.webhook_not_found),
     ignoredRefusals: offenceRule(config.ignored_refusals),
@@ -144,24 +163,16 @@ function priceOf({ response_field: field, most, pass: passes }: Exclude<Cost, nu
   return { field: field.toLowerCase(), most, passes };
 }
 
-function isSameCost(
-  one: Pick<model.LimitRouteModel, 'cost' | 'price'>,
-  other: Pick<model.LimitRouteModel, 'cost' | 'price'>,
-): boolean {
-  return one.cost === other.cost && isSame(one.price, other.price);
-}
-
-function compileRoute(
-  { line, cost, price }: Pick<model.LimitRouteModel, 'line' | 'cost' | 'price'>,
-  pattern: RoutePattern,
-  bucket: model.BucketModel | undefined,
-  config: BucketConfig | undefined,
+function compileLine(
+  [line, { cost }]: readonly [string, LimitsConfig['routes'][string]],
+  patterns: WrittenLines['patterns'],
+  bucket: model.BucketModel,
 ): RouteEntry<model.LimitRouteModel> {
-  if (bucket === undefined || config === undefined)
-    throw new Error(`the line ${line} was not checked: there is no such bucket`);
-  const mainAt = config.main === undefined ? null : pattern.parameters.indexOf(config.main);
+  const pattern = patterns.get(line) ?? parseLimitRoute(line);
+  const mainAt = bucket.main === null ? null : pattern.parameters.indexOf(bucket.main);
   if (mainAt === -1) throw new Error(`the line ${line} was not checked: it lacks the main parameter`);
-  return { pattern, value: { line, bucket, mainAt, cost, price } };
+  const price = typeof cost === 'object' ? priceOf(cost) : null;
+  return { pattern, value: { line, bucket, mainAt, cost: costAtFirst(cost), price } };
 }
 
 function offenceRule<Rule extends Exclude<OffenceConfig, 'off'>>(config: Rule | 'off') {

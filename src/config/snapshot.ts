@@ -1,16 +1,14 @@
-import type { MethodNames } from '../../core/index.ts';
-import type { RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
-import type { ByClass } from '../../limits/index.ts';
-import type { LabelModel } from '../../observe/index.ts';
-import type { ForwardingRules, TokenPlaces, WebhookPaths } from '../../wire/http/index.ts';
-import type { FilePlace, KeyPlaces } from '../file/index.ts';
-import type { UpstreamModel } from '../policies/index.ts';
-import type { EffectiveConfig, LimitsConfig } from '../schema/index.ts';
-import type { DescriptorsModel, MemoryModel, SettingModels } from '../settings/index.ts';
-import type { IdentityModel } from './identity-model.ts';
+import type { MethodNames } from '../core/index.ts';
+import type { RouteEntry, RouteTable } from '../gateway/routing/index.ts';
+import type { LabelModel } from '../observe/index.ts';
+import type { TokenPlaces, WebhookPaths } from '../wire/http/index.ts';
+import type { FilePlace, KeyPlaces } from './file/index.ts';
 import type { KeptParts } from './kept-parts.ts';
-import type { DefaultLimit, LimitsModel } from './limits-model.ts';
-import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
+import type { LimitsConfig } from './limits/index.ts';
+import type { OwnRoute, RouteModel, RouteOfFile } from './model/index.ts';
+import type { UpstreamModel } from './policies/index.ts';
+import type { EffectiveConfig } from './schema/index.ts';
+import type { DescriptorsModel, MemoryModel, SettingModels } from './settings/index.ts';
 
 /**
  * One compiled, immutable configuration: what each setting of gateway.yaml becomes (`settings/`), and what several become
@@ -24,7 +22,6 @@ export interface Snapshot extends SettingModels {
   readonly hash: string;
   /** The names of these files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
-  readonly forwarding: ForwardingRules;
   /** What URLs of some route may carry as a token; `null` if no route takes any from there. */
   readonly tokensInUrls: TokenPlaces | null;
   /** The addresses of webhooks, whatever the method: their parameters are secret. */
@@ -37,11 +34,6 @@ export interface Snapshot extends SettingModels {
   readonly takesOddPaths: boolean;
   /** Routes whose services answer preflights, by the requested method; empty if `cors` is off. */
   readonly preflightRoutes: RouteTable<RouteOfFile>;
-  readonly limits: LimitsModel;
-  /** The global limits that no limits file names; `null` where one does, or there is no limit. */
-  readonly defaultLimits: ByClass<DefaultLimit | null>;
-  /** `null` without an identity provider; then every route has `authentication: none`. */
-  readonly identity: IdentityModel | null;
   /** What clients may take under all caps, and the memory available. */
   readonly memory: MemoryModel;
   /** What clients may take of the process's file descriptors: `caps` are fitted into them. */
