@@ -68,7 +68,7 @@ dear(
   },
 );
 
-test('a snapshot holds a route, and what the next one takes over of it, in less than 4 KB', async () => {
+dear('a snapshot holds a route, and what the next one takes over of it, in less than 4 KB', async () => {
   const held = new Map<number, Snapshot>();
   const hold = async (count: number) => {
     const { snapshot } = (await loadWith(count)).loaded;

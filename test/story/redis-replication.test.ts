@@ -7,7 +7,7 @@ import { type RedisServer, startRedis, startRedisCluster } from '../support/redi
 import { redisDecides, storeIsUp } from '../support/redis-gateway.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
 import { head } from '../support/requests.ts';
-import { dear } from '../support/runs.ts';
+import { areWhole, dear } from '../support/runs.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { redeem } from '../support/sign-in-client.ts';
@@ -259,7 +259,7 @@ async function commandCalls(): Promise<number> {
   return calls.reduce((sum, [, , number]) => sum + Number(number), 0);
 }
 
-test.each([9e15, 1e308])(
+test.each(areWhole ? [9e15, 1e308] : [1e308])(
   'a token that never expires (exp %d) does not keep gateways from informing each other',
   async exp => {
     const gateways = [await startReplica(everything), await startReplica(everything)];

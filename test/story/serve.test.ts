@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import type { GatewayStatus } from '../../src/edge/admin/status.ts';
 import { runWeir } from '../support/run-weir.ts';
+import { dear } from '../support/runs.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { bundledScript } from '../support/weir-bundle.ts';
@@ -172,7 +173,7 @@ describe('weir serve', () => {
     expect(err).toMatch(/^weir serve: cannot listen on .*\n$/);
   });
 
-  it('ends with 75 when time runs out before a request is finished', async () => {
+  dear('ends with 75 when time runs out before a request is finished', async () => {
     const { serving, request } = await busy('200ms');
     serving.process.kill('SIGTERM');
     expect(await serving.ended).toBe(75);
