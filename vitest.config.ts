@@ -11,6 +11,8 @@ process.env.MALLOC_MMAP_THRESHOLD_ ??= '131072';
 const SHARED = {
   // Files take turns in the processes of the workers: to start one for each file took a third of the processor time of a run.
   isolate: false,
+  // Threads that collect garbage together wait for each other, which more workers than cores make long.
+  execArgv: ['--single-threaded-gc'],
   // Node imports the sources itself, and keeps what it compiled.
   experimental: { viteModuleRunner: false },
   setupFiles: [

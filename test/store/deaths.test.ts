@@ -20,7 +20,7 @@ import { runs, seedOfRun } from '../support/runs.ts';
 import { storeOn } from './parts.ts';
 import { TimedRunner } from './timed-runner.ts';
 
-const HISTORIES = runs(200);
+const HISTORIES = runs(200, 10);
 const STEPS = 60;
 const GATEWAYS = 3;
 const BEGINS_MS = Date.parse('2026-10-24T19:00:00Z');

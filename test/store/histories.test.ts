@@ -12,7 +12,7 @@ import { deafListener, storeOn } from './parts.ts';
 import { type Call, recordHistory } from './recorded-history.ts';
 import { TimedRunner } from './timed-runner.ts';
 
-const HISTORIES = runs(500);
+const HISTORIES = runs(500, 20);
 const FEWER = Math.ceil(HISTORIES / 10);
 const STEPS = 60;
 const number = fc.noBias(fc.nat({ max: 2 ** 40 }));

@@ -385,7 +385,7 @@ test.each([
     runner.nowMs = Math.floor(frozen.monotonicMs());
     const redis = storeOn(runner, { keysPerCaller: 4 }, clock);
     let shared = 0;
-    for (let i = 0; i < 1_500; i++) {
+    for (let i = 0; i < 500; i++) {
       const set = sets[(i * 7) % 4] ?? limits({});
       const who = `user:${(i * 13) % 3}`;
       const main = `m${(i * 31 + (i >> 3)) % 11}`;
@@ -397,7 +397,7 @@ test.each([
       if (i % 5 === 0) frozen.advance((i * 17) % 1_900);
       runner.nowMs = Math.floor(frozen.monotonicMs());
     }
-    expect(shared).toBeGreaterThan(50);
+    expect(shared).toBeGreaterThan(16);
   },
 );
 
@@ -536,12 +536,15 @@ test('a smooth limit of many a second is refused and free again when memory says
   const memory = newStore(frozen);
   const set = limits({ caller: limit('900/1s', { algorithm: 'smooth' }) });
   let refused = 0;
-  const compare = async (): Promise<void> => {
+  // One that has refused remembers it for a moment, so each that is asked afterwards is new.
+  const compare = async (redis = storeOn(runner, {}, clock)): Promise<void> => {
     const { resetAtMs: _, decidedAtMs: __, ...expected } = memory.decide(set, 'user:a', '');
-    expect(await storeOn(runner, {}, clock).decide(set, 'user:a', '')).toMatchObject(expected);
+    expect(await redis.decide(set, 'user:a', '')).toMatchObject(expected);
     if (!expected.admitted) refused++;
   };
-  for (let i = 0; i < 902; i++) await compare();
+  const first = storeOn(runner, {}, clock);
+  for (let i = 0; i < 900; i++) await compare(first);
+  for (let i = 0; i < 2; i++) await compare();
   for (let i = 0; i < 20; i++) {
     frozen.advance(1);
     runner.nowMs = Math.floor(frozen.monotonicMs());

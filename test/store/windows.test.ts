@@ -23,7 +23,7 @@ import { runs, seedOfRun } from '../support/runs.ts';
 import { storeOn } from './parts.ts';
 import { TimedRunner } from './timed-runner.ts';
 
-const HISTORIES = runs(100);
+const HISTORIES = runs(100, 5);
 const STEPS = 40;
 
 let server: RedisServer;

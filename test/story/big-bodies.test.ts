@@ -4,6 +4,7 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 import { shared } from '../support/lifetime.ts';
 import { Random } from '../support/random.ts';
 import { head } from '../support/requests.ts';
+import { dear } from '../support/runs.ts';
 import { settled, sleep, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
@@ -71,7 +72,7 @@ const front = shared(async () => {
   return { upstream, gateway: await startGatewayProcess({ upstreamPort: upstream.port, api }) };
 });
 
-test('memory falls back after many large bodies at once', async () => {
+dear('memory falls back after many large bodies at once', async () => {
   const { gateway } = await front();
   const ask = async (target: string): Promise<void> => {
     expect(await gateway.ask(head(`GET ${target}`), { keepBytes: 0 })).toMatchObject({ bodyBytes: 2 * MIB });
@@ -83,20 +84,23 @@ test('memory falls back after many large bodies at once', async () => {
   await waitFor('it has fallen back', async () => (await gateway.memoryBytes()) - before < 64 * MIB);
 });
 
-test('a body of 128 MiB comes down in little memory, byte for byte, with its length and chunked', async () => {
-  const { gateway } = await front();
-  for (const framing of ['length', 'chunked']) {
-    const client = await gateway.connect();
-    const body = comparison();
-    const asked = head(`GET /${framing}/${BLOCKS}`);
-    const response = client.ask(asked, { keepBytes: 0, onData: body.take });
-    expect(await memoryRise(gateway, response)).toBeLessThan(MEMORY_ROOM);
-    expect(await response).toMatchObject({ complete: true, bodyBytes: SIZE });
-    expect(body.isSame()).toBe(true);
-  }
-});
+dear(
+  'a body of 128 MiB comes down in little memory, byte for byte, with its length and chunked',
+  async () => {
+    const { gateway } = await front();
+    for (const framing of ['length', 'chunked']) {
+      const client = await gateway.connect();
+      const body = comparison();
+      const asked = head(`GET /${framing}/${BLOCKS}`);
+      const response = client.ask(asked, { keepBytes: 0, onData: body.take });
+      expect(await memoryRise(gateway, response)).toBeLessThan(MEMORY_ROOM);
+      expect(await response).toMatchObject({ complete: true, bodyBytes: SIZE });
+      expect(body.isSame()).toBe(true);
+    }
+  },
+);
 
-test('a body of 128 MiB goes up in little memory, byte for byte, with its length and chunked', async () => {
+dear('a body of 128 MiB goes up in little memory, byte for byte, with its length and chunked', async () => {
   const { gateway, upstream } = await front();
   for (const framing of ['length', 'chunked']) {
     received = comparison();

@@ -1,4 +1,3 @@
-import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,16 +12,7 @@ import { type Ended, runWeir } from '../support/run-weir.ts';
 
 realTime('the demo takes the clock of this machine, as for anyone who tries it');
 
-/** Walks the flow as `npm run demo:flow` does, as a process of its own. */
-function walkAlone(): Promise<Ended> {
-  return new Promise(resolve => {
-    const child = execFile(process.execPath, ['src/main.ts', 'demo', '--flow'], (_error, out, err) =>
-      resolve({ code: child.exitCode ?? -1, out, err }),
-    );
-  });
-}
-
-/** The same in this process. */
+/** Walks the flow as `npm run demo:flow` does, in this process. */
 async function walk(...parameters: string[]): Promise<Ended> {
   const said = vi.spyOn(console, 'log').mockReturnValue();
   onTestFinished(() => said.mockRestore());
@@ -55,7 +45,7 @@ it('the walk shows every request with its response, no token and no code whole, 
 });
 
 it('the walk starts its own demo if none runs', async () => {
-  const { code, out } = await walkAlone();
+  const { code, out } = await walk();
   expect(code).toBe(0);
   expect(out).toContain('Every response was as expected.');
 });

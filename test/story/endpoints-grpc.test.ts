@@ -104,8 +104,8 @@ const connectionsOf = async (gateway: LocalGateway) =>
 
 test('calls over one connection of a client go to every server', async () => {
   const { servers, client } = await front();
-  expect(await callsOf(client, 120)).toEqual({ [status.OK]: 120 });
-  for (const { calls } of servers) expect(calls).toBeGreaterThan(10);
+  expect(await callsOf(client, 60)).toEqual({ [status.OK]: 60 });
+  for (const { calls } of servers) expect(calls).toBeGreaterThan(5);
 });
 
 test('a server that dies costs the calls that it had, and no later one', async () => {
@@ -155,6 +155,6 @@ test('a client cannot have a server left out by deadlines of its own', async () 
     expect((await result).status.code).toBe(status.DEADLINE_EXCEEDED);
   }
   for (const server of servers) server.calls = 0;
-  await callsOf(client, 180);
-  for (const { calls } of servers) expect(calls).toBeGreaterThan(20);
+  await callsOf(client, 90);
+  for (const { calls } of servers) expect(calls).toBeGreaterThan(10);
 });

@@ -7,7 +7,7 @@ import { runs, seedOfRun } from '../support/runs.ts';
 import { settled } from '../support/wait.ts';
 import { type CapturedRequest, openRaw, startUpstream, values } from '../support/wire/index.ts';
 
-const REQUESTS = runs(100_000, 4_000);
+const REQUESTS = runs(100_000, 2_000);
 const CLIENTS = 16;
 const REQUESTS_OF_A_CONNECTION = 20;
 /** A connection is judged when so many others were made after it: what it left in flight has arrived by then. */

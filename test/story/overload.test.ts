@@ -6,6 +6,7 @@ import { type GatewayProcess, startGatewayProcess } from '../support/gateway-pro
 import { shared } from '../support/lifetime.ts';
 import { realTime } from '../support/real-time.ts';
 import { head } from '../support/requests.ts';
+import { dear } from '../support/runs.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 import { clientsOfEach } from '../support/workers.ts';
@@ -78,7 +79,7 @@ test('a process that falls behind says so once each time, stays healthy, serves 
   expect(await gateway.metric('weir_overloaded')).toEqual(new Map([['', 0]]));
 });
 
-test('a worker that falls behind refuses its own clients, while the other one serves', async () => {
+dear('a worker that falls behind refuses its own clients, while the other one serves', async () => {
   const upstream = await startUpstream();
   const { host, kill } = await frailHost();
   const gateway = await startGateway({
@@ -104,7 +105,7 @@ test('a worker that falls behind refuses its own clients, while the other one se
   );
 });
 
-test('with event_loop_delay off no delay counts', async () => {
+dear('with event_loop_delay off no delay counts', async () => {
   const [{ gateway }, { gateway: other }] = [await patient(), await watchful()];
   const before = overloadLevels(other).length;
   const feed = starve(gateway, other);
@@ -114,7 +115,7 @@ test('with event_loop_delay off no delay counts', async () => {
   expect(overloadLevels(gateway)).toEqual([]);
 });
 
-test('at most 512 connections wait while a process accepts none: the kernel drops the others', async () => {
+dear('at most 512 connections wait while a process accepts none: the kernel drops the others', async () => {
   const { gateway } = await patient();
   gateway.signal('SIGSTOP');
   let connected = 0;

@@ -5,13 +5,14 @@ import { RateLimitError } from '../../src/gateway/index.ts';
 import { TestGateway } from '../../src/offline/limit-tests/test-gateway.ts';
 import { type LimitedGateway, rateOf, startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
+import { runs } from '../support/runs.ts';
 import { tempText } from '../support/temp.ts';
 import { header, type Response } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 
 /** A client may round its waits down, and its own window may have begun before ours; less than the slack of a second. */
 const EARLY_MS = 8;
-const WINDOWS = 20;
+const WINDOWS = runs(20, 10);
 /** How long a request takes. */
 const REQUEST_MS = 1.3;
 

@@ -5,7 +5,7 @@ import { runs, seedOfRun } from '../support/runs.ts';
 
 // test/long/path-readers.test.ts asks services in other languages.
 test('no path leads a service in Node to a resource of a guarded route', async () => {
-  const setups = runs(200, 12);
+  const setups = runs(200, 8);
   const { findings, warned, odd } = await fuzzPaths(await pathReaders.node(), {
     seed: seedOfRun(),
     setups,

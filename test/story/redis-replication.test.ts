@@ -7,6 +7,7 @@ import { type RedisServer, startRedis, startRedisCluster } from '../support/redi
 import { redisDecides, storeIsUp } from '../support/redis-gateway.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
 import { head } from '../support/requests.ts';
+import { areWhole, dear } from '../support/runs.ts';
 import { scripts } from '../support/scripted-provider.ts';
 import { expectNoSecretIn, secret } from '../support/secrets.ts';
 import { redeem } from '../support/sign-in-client.ts';
@@ -107,7 +108,7 @@ describe('what two gateways see of one offender is added up', () => {
     for (const front of fronts) expect((await askOnce(front, 'POST /hooks/1/other')).status).toBe(404);
   });
 
-  test('calls of a hundred deleted webhooks, some at each: the address is refused at both', async () => {
+  dear('calls of a hundred deleted webhooks, some at each: the address is refused at both', async () => {
     const limits = { ...everything, webhook_not_found: { limit: '1/10m', restrict_for: '10m' } };
     const settings = {
       upstream: (exchange => exchange.answer(404)) as Script,
@@ -258,7 +259,7 @@ async function commandCalls(): Promise<number> {
   return calls.reduce((sum, [, , number]) => sum + Number(number), 0);
 }
 
-test.each([9e15, 1e308])(
+test.each(areWhole ? [9e15, 1e308] : [1e308])(
   'a token that never expires (exp %d) does not keep gateways from informing each other',
   async exp => {
     const gateways = [await startReplica(everything), await startReplica(everything)];

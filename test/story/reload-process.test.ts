@@ -5,6 +5,7 @@ import { changeConfig, refusals, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { head } from '../support/requests.ts';
+import { dear } from '../support/runs.ts';
 import { waitFor } from '../support/wait.ts';
 import { startUpstream } from '../support/wire/index.ts';
 
@@ -41,7 +42,7 @@ describe('weir serve', () => {
     expect(await gateway.exit).toBe(0);
   });
 
-  it('takes a SIGHUP that comes while it starts for one that comes then', async () => {
+  dear('takes a SIGHUP that comes while it starts for one that comes then', async () => {
     const upstream = await startUpstream();
     // Begins to signal when the script of the command runs, and ends where `serve` waits to be stopped.
     const early = `

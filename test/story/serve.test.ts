@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { stringify } from 'yaml';
 import type { GatewayStatus } from '../../src/edge/admin/status.ts';
 import { runWeir } from '../support/run-weir.ts';
+import { dear } from '../support/runs.ts';
 import { tempFolder } from '../support/temp.ts';
 import { waitFor } from '../support/wait.ts';
 import { bundledScript } from '../support/weir-bundle.ts';
@@ -102,11 +103,14 @@ async function busy(drain: string) {
 }
 
 describe('weir serve', () => {
-  it('says in one line where it listens and which Node.js runs it, and serves there', async () => {
+  it('says in one line where it listens and which Node.js runs it, serves there, and ends with 0 after SIGTERM', async () => {
     const upstream = createHttpServer((_, response) => response.end('hello'));
     const serving = await serve({
       ...leadingTo(await listen(upstream)),
       listen: { http: '127.0.0.1:0', admin: '[::1]:0' },
+      // Longer than a test may last.
+      shutdown: { delay: '0s', drain: '10m' },
+      log: { access: false },
     });
     expect(await serving.logged('listening')).toMatchObject({
       level: 'info',
@@ -118,6 +122,10 @@ describe('weir serve', () => {
     });
     expect(await (await fetch(await serving.url())).text()).toBe('hello');
     upstream.closeAllConnections();
+    serving.process.kill('SIGTERM');
+    expect(await serving.ended).toBe(0);
+    expect(serving.log.map(line => line['msg']).slice(-3)).toEqual(['listening', 'draining', 'stopped']);
+    expect(serving.err).toBe('');
   });
 
   it('says in that line that sign-in is off where tokens are only checked, and how many workers "auto" became and why', async () => {
@@ -144,21 +152,13 @@ describe('weir serve', () => {
     });
   });
 
-  it('exits with 78 when its configuration has errors, and prints them', async () => {
-    const serving = await serve({ listen: { http: 'off' }, rouets: [] });
-    expect(await serving.ended).toBe(78);
-    expect(serving.out).toBe('');
-    const lines = serving.err.split('\n');
-    expect(lines[0]).toMatch(new RegExp(`^${serving.file}:2:9: listen.http: expected host:port`));
-    expect(lines[1]).toBe(`${serving.file}:7:1: unknown key "rouets", did you mean "routes"?`);
-  });
-
   it.each(['http', 'admin'])('ends with 1 when the port for %s is in use, and names it', async listener => {
     const port = await listen(createServer());
     const usual = { http: '127.0.0.1:0', admin: '127.0.0.1:0' };
-    const serving = await serve({ listen: { ...usual, [listener]: `127.0.0.1:${port}` } });
-    expect(await serving.ended).toBe(1);
-    expect(serving.err).toBe(
+    const file = await configOf({ listen: { ...usual, [listener]: `127.0.0.1:${port}` } });
+    const { code, err } = await runWeir(['serve', file]);
+    expect(code).toBe(1);
+    expect(err).toBe(
       `weir serve: cannot listen on 127.0.0.1:${port}: another process already listens there. Stop it, or give this gateway addresses of its own under "listen" (several on one machine: docs/more-cores.md)\n`,
     );
   });
@@ -173,17 +173,7 @@ describe('weir serve', () => {
     expect(err).toMatch(/^weir serve: cannot listen on .*\n$/);
   });
 
-  it('ends with 0 after SIGTERM when nothing is in flight', async () => {
-    // Longer than a test may last.
-    const serving = await serve({ shutdown: { delay: '0s', drain: '10m' } });
-    await serving.logged('listening');
-    serving.process.kill('SIGTERM');
-    expect(await serving.ended).toBe(0);
-    expect(serving.log.map(line => line['msg']).slice(-3)).toEqual(['listening', 'draining', 'stopped']);
-    expect(serving.err).toBe('');
-  });
-
-  it('ends with 75 when time runs out before a request is finished', async () => {
+  dear('ends with 75 when time runs out before a request is finished', async () => {
     const { serving, request } = await busy('200ms');
     serving.process.kill('SIGTERM');
     expect(await serving.ended).toBe(75);

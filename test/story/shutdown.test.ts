@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { head, withBody } from '../support/requests.ts';
+import { dear } from '../support/runs.ts';
 import { inTime } from '../support/test-clock.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { sleep, waitFor } from '../support/wait.ts';
@@ -149,7 +150,7 @@ describe('on SIGTERM', () => {
     expect(upstream.requests).toHaveLength(answered);
   });
 
-  test('a second one ends it at once, with the access lines of all workers', async () => {
+  dear('a second one ends it at once, with the access lines of all workers', async () => {
     const upstream = await startUpstream();
     const config = { workers: 2, shutdown: { delay: '10m', drain: '5s' }, log: { level: 'info' } };
     const gateway = await startGatewayProcess({ upstreamPort: upstream.port, config });

@@ -7,6 +7,7 @@ import { askProvider } from '../../src/identity/signin/ask-provider.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { usedBytes } from '../support/memory.ts';
 import { head } from '../support/requests.ts';
+import { runs } from '../support/runs.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -20,7 +21,7 @@ test('sign-in bodies in single bytes take no more memory than the cap allows for
     // Else a busy machine takes so long that the gateway ends the bodies as too slow.
     clock: new FrozenClock(),
   });
-  const [requests, bytes] = [20, 3_000];
+  const [requests, bytes] = [20, runs(3_000, 1_000)];
   const clients = await Promise.all(Array.from({ length: requests }, () => gateway.connect()));
   for (const client of clients) await client.send(head('POST /v1/anonymous/auth', 'Content-Length: 65536'));
   const before = usedBytes();
@@ -32,12 +33,12 @@ test('sign-in bodies in single bytes take no more memory than the cap allows for
   }
   const inFlight = async () => (await gateway.metric('weir_requests_in_flight')).get('');
   await waitFor('all are in flight', async () => (await inFlight()) === requests);
-  // As arrays of pieces they would take 300 bytes a byte: 18 MB.
+  // As arrays of pieces they would take 300 bytes a byte: 6 MB of 1,000 bytes each.
   expect(usedBytes() - before).toBeLessThan(requests * 65_536 + NOISE);
 });
 
 test("a provider's response in single bytes takes no more memory than its size", async () => {
-  const bytes = 20_000;
+  const bytes = runs(20_000, 8_000);
   const sent = Promise.withResolvers<void>();
   const server = createServer(async (_, response) => {
     for (let i = 0; i < bytes; i++) {

@@ -207,19 +207,19 @@ describe('a handshake', () => {
   });
 });
 
-test('a thousand connections that only begin a handshake do not delay others', async () => {
+test('hundreds of connections that only begin a handshake do not delay others', async () => {
   const { gateway } = await startTlsGateway({
     // No handshake is late, however long a busy machine takes.
     clock: new FrozenClock(Date.now()),
     config: { caps: { tls_handshakes: 50, connections_per_address: 2_000 } },
   });
-  const clients = await Promise.all(Array.from({ length: 1_000 }, () => gateway.connect()));
+  const clients = await Promise.all(Array.from({ length: 300 }, () => gateway.connect()));
   await Promise.all(clients.map(client => client.send(Buffer.from('1603010200010001fc0303', 'hex'))));
   // Where one that ends comes between them, another has its place.
-  await ended(gateway, 'capacity', 950);
+  await ended(gateway, 'capacity', 250);
   const client = await gateway.connect({ tls: TRUST });
   expect((await client.ask(GET)).status).toBe(200);
-  await ended(gateway, 'capacity', 951);
+  await ended(gateway, 'capacity', 251);
 });
 
 test('while draining, a connection without a byte is not waited for, nor counted as a handshake', async () => {

@@ -9,6 +9,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type ConfigPart, startGateway, writeGatewayConfig } from '../support/gateway.ts';
 import { accessLines } from '../support/identity-gateway.ts';
 import { head } from '../support/requests.ts';
+import { dear } from '../support/runs.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startUpstream, values } from '../support/wire/index.ts';
 
@@ -130,25 +131,28 @@ test('spans reach a receiver of OpenTelemetry, with the ids that the upstream sa
   expect(text).not.toMatch(/secret|127\.0\.0\.1:\d+\/v1/);
 });
 
-test('without the packages of OpenTelemetry a gateway that exports does not start, and the check says what to install', async () => {
-  const path = await writeGatewayConfig({
-    upstreamPort: 1,
-    config: { tracing: { export: { endpoint: 'http://127.0.0.1:1/v1/traces' } } },
-  });
-  const folder = await withoutOpenTelemetry();
-  const weir = (command: string) =>
-    spawnSync(process.execPath, ['src/main.ts', command, path], { cwd: folder, encoding: 'utf8' });
-  const { status, stderr } = weir('serve');
-  expect(status).toBe(1);
-  expect(stderr).toMatch(
-    /^weir serve: tracing\.export needs packages .*: npm install @opentelemetry\/api @[^\n]+\n$/,
-  );
-  const checked = weir('check');
-  expect(checked.status).toBe(0);
-  expect(checked.stdout).toMatch(
-    /gateway\.yaml:\d+:\d+: warning: tracing\.export: needs packages .*: npm install @/,
-  );
-});
+dear(
+  'without the packages of OpenTelemetry a gateway that exports does not start, and the check says what to install',
+  async () => {
+    const path = await writeGatewayConfig({
+      upstreamPort: 1,
+      config: { tracing: { export: { endpoint: 'http://127.0.0.1:1/v1/traces' } } },
+    });
+    const folder = await withoutOpenTelemetry();
+    const weir = (command: string) =>
+      spawnSync(process.execPath, ['src/main.ts', command, path], { cwd: folder, encoding: 'utf8' });
+    const { status, stderr } = weir('serve');
+    expect(status).toBe(1);
+    expect(stderr).toMatch(
+      /^weir serve: tracing\.export needs packages .*: npm install @opentelemetry\/api @[^\n]+\n$/,
+    );
+    const checked = weir('check');
+    expect(checked.status).toBe(0);
+    expect(checked.stdout).toMatch(
+      /gateway\.yaml:\d+:\d+: warning: tracing\.export: needs packages .*: npm install @/,
+    );
+  },
+);
 
 test('what waits is sent when the gateway stops', async () => {
   const receiver = await startReceiver();

@@ -17,6 +17,7 @@ import { identityConfig } from '../support/identity-gateway.ts';
 import { shared } from '../support/lifetime.ts';
 import { refusalOf } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
+import { areWhole } from '../support/runs.ts';
 import { tempFolder } from '../support/temp.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { AUTHORITY, writeIdentity } from '../support/tls-gateway.ts';
@@ -274,7 +275,8 @@ describe('an answer that waits for a window of its client holds no place, unit o
   ])('%s, whatever it is', async (_, variant) => {
     const { buckets, routes } = LIMITS;
     const front = await start({ ...variant, limits: { buckets, routes } });
-    for (const [name, ask, status] of KINDS) {
+    // Each has been seen above: what these change is the same for all.
+    for (const [name, ask, status] of areWhole ? KINDS : KINDS.filter((_kind, i) => i % 5 === 0)) {
       await leaveUnread(front, await (await front.connect()).begin(NO_WINDOW), ask, status);
       expect((await front.ask('GET /api/a')).status, name).toBe(200);
     }
@@ -343,7 +345,7 @@ async function held(gateway: LocalGateway): Promise<number> {
 
 test.each<[string, Variant]>([
   ['cleartext', {}],
-  ['TLS', { tls: true }],
+  ...(areWhole ? [['TLS', { tls: true }] satisfies [string, Variant]] : []),
 ])('a client that pipelines requests over %s and reads nothing holds no place', async (_, variant) => {
   const front = await start(variant);
   for (let i = 0; i < PLACES; i++) {

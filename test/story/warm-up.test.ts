@@ -9,6 +9,7 @@ import { startRedis } from '../support/redis.ts';
 import { startRedisGatewayProcess } from '../support/redis-gateway.ts';
 import { monitorRedis } from '../support/redis-monitor.ts';
 import { head } from '../support/requests.ts';
+import { dear } from '../support/runs.ts';
 import { tempFolder } from '../support/temp.ts';
 import type { TestGateway } from '../support/test-gateway.ts';
 import { startIssuer } from '../support/test-issuer.ts';
@@ -110,24 +111,27 @@ test('a gateway plays requests of each kind to itself before it is ready, with a
   expect(Math.max(discoveries, keyFetches)).toBeLessThan(3);
 });
 
-test('each worker warms up, over TLS with the certificate of the listener, and so does one that replaces another', async () => {
-  const upstream = await startUpstream();
-  const { host, kill } = await frailHost();
-  const certificates = [await writeIdentity(await tempFolder(), 'a', AUTHORITY.forHosts('localhost'))];
-  const listen = { http: { address: '127.0.0.1:0', tls: { certificates } }, admin: '127.0.0.1:0' };
-  const config = { workers: 2, warm_up: '10ms', log: LOG, listen };
-  const gateway = await startGateway({ upstreamPort: upstream.port, config, host });
-  const log = () => gateway.logLines.join('');
-  const expectPlayed = async (count: number) => {
-    for (const { http1, http2 } of await warmedUp(log, count))
-      expect(Number(http1) + Number(http2)).toBeGreaterThan(0);
-    await expectNoTrace(gateway, log());
-  };
-  await expectPlayed(2);
-  kill(1, 'exits');
-  await expectPlayed(3);
-  expect(upstream.requests).toEqual([]);
-});
+dear(
+  'each worker warms up, over TLS with the certificate of the listener, and so does one that replaces another',
+  async () => {
+    const upstream = await startUpstream();
+    const { host, kill } = await frailHost();
+    const certificates = [await writeIdentity(await tempFolder(), 'a', AUTHORITY.forHosts('localhost'))];
+    const listen = { http: { address: '127.0.0.1:0', tls: { certificates } }, admin: '127.0.0.1:0' };
+    const config = { workers: 2, warm_up: '10ms', log: LOG, listen };
+    const gateway = await startGateway({ upstreamPort: upstream.port, config, host });
+    const log = () => gateway.logLines.join('');
+    const expectPlayed = async (count: number) => {
+      for (const { http1, http2 } of await warmedUp(log, count))
+        expect(Number(http1) + Number(http2)).toBeGreaterThan(0);
+      await expectNoTrace(gateway, log());
+    };
+    await expectPlayed(2);
+    kill(1, 'exits');
+    await expectPlayed(3);
+    expect(upstream.requests).toEqual([]);
+  },
+);
 
 test('Redis is asked nothing by a warm-up', async () => {
   const redis = await startRedis();

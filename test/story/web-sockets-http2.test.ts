@@ -92,7 +92,7 @@ describe('a WebSocket over HTTP/2', () => {
   test('carries frames of any size both ways, beside requests and others on its connection', async () => {
     const { session, gateway } = await front();
     const sockets = await Promise.all([1, 2, 3].map(i => askForWebSocket(session, `/${i}`)));
-    for (const size of [0, 1, 125, 126, 65_535, 65_536, 1_000_000]) {
+    for (const size of [0, 1, 125, 126, 65_535, 65_536, 200_000]) {
       const bytes = randomBytes(size);
       for (const { stream } of sockets) stream.write(masked(bytes, { opcode: 2 }));
       const echo = frame(bytes, { opcode: 2 });

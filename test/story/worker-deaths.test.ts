@@ -7,6 +7,7 @@ import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { shared } from '../support/lifetime.ts';
 import { head } from '../support/requests.ts';
+import { dear } from '../support/runs.ts';
 import { tempFolder } from '../support/temp.ts';
 import { sleep, waitFor } from '../support/wait.ts';
 import { type Script, startUpstream } from '../support/wire/index.ts';
@@ -58,32 +59,35 @@ function startClients(gateway: LocalGateway, count: number) {
   };
 }
 
-test('under load four workers that die of different causes are replaced, and the fifth within a minute ends the process', async () => {
-  const { gateway, kill, replace } = await front();
-  const clients = startClients(gateway, 4);
-  const areServed = async () => {
-    const before = clients.outcomes.get('200') ?? 0;
-    await waitFor('clients are served', () => (clients.outcomes.get('200') ?? 0) > before + 20);
-  };
-  for (const [fault, cause] of [
-    ['runs out of memory', /memory limit/],
-    ['throws what nobody catches', /a fault of a test/],
-    ['exits', /ended with code 3/],
-    ['is terminated', /ended with code 1/],
-  ] as const) {
+dear(
+  'under load four workers that die of different causes are replaced, and the fifth within a minute ends the process',
+  async () => {
+    const { gateway, kill, replace } = await front();
+    const clients = startClients(gateway, 4);
+    const areServed = async () => {
+      const before = clients.outcomes.get('200') ?? 0;
+      await waitFor('clients are served', () => (clients.outcomes.get('200') ?? 0) > before + 20);
+    };
+    for (const [fault, cause] of [
+      ['runs out of memory', /memory limit/],
+      ['throws what nobody catches', /a fault of a test/],
+      ['exits', /ended with code 3/],
+      ['is terminated', /ended with code 1/],
+    ] as const) {
+      await areServed();
+      await replace(1, fault);
+      const line = said(gateway, 'a worker ended and is replaced').at(-1) ?? '{}';
+      expect(JSON.parse(line)).toMatchObject({ worker: 1, cause: expect.stringMatching(cause) });
+    }
     await areServed();
-    await replace(1, fault);
-    const line = said(gateway, 'a worker ended and is replaced').at(-1) ?? '{}';
-    expect(JSON.parse(line)).toMatchObject({ worker: 1, cause: expect.stringMatching(cause) });
-  }
-  await areServed();
-  await clients.stop();
-  expect([...clients.outcomes.keys()].filter(outcome => outcome !== '200' && outcome !== 'closed')).toEqual(
-    [],
-  );
-  kill(1, 'throws what nobody catches');
-  expect(await gateway.app.failed).toContain('a fault of a test');
-});
+    await clients.stop();
+    expect([...clients.outcomes.keys()].filter(outcome => outcome !== '200' && outcome !== 'closed')).toEqual(
+      [],
+    );
+    kill(1, 'throws what nobody catches');
+    expect(await gateway.app.failed).toContain('a fault of a test');
+  },
+);
 
 /** What reaches the service is answered when the first of the two tests says so. */
 const released = Promise.withResolvers<void>();
@@ -156,7 +160,7 @@ test('what a worker has counted outlives it, and a new one begins with the confi
   }
 });
 
-test('a worker that gets no thread is tried again, and then the process ends with the cause', async () => {
+dear('a worker that gets no thread is tried again, and then the process ends with the cause', async () => {
   const { gateway, kill, withhold, replace } = await front();
   withhold(2);
   await replace(1);
@@ -167,7 +171,7 @@ test('a worker that gets no thread is tried again, and then the process ends wit
   expect(await gateway.app.failed).toMatch(/^the system gives it no thread: /);
 });
 
-test('a process that ends because workers die again and again finishes what the others serve', async () => {
+dear('a process that ends because workers die again and again finishes what the others serve', async () => {
   const released = Promise.withResolvers<void>();
   const upstream = await startUpstream(async exchange => {
     await released.promise;
@@ -197,14 +201,17 @@ test('a process that ends because workers die again and again finishes what the 
   expect(gateway.output).toContain('a fault of a test');
 });
 
-test('a gateway of which a worker dies as it starts ends with code 1, and says which one and why', async () => {
-  const fault = `if (process.getBuiltinModule('worker_threads').workerData?.worker === 2) throw Error('a fault of a test')`;
-  const preload = `data:text/javascript,${encodeURIComponent(fault)}`;
-  const started = startGatewayProcess(
-    { upstreamPort: 1, config: { workers: 2 } },
-    { before: `export NODE_OPTIONS="--import=${preload}"` },
-  );
-  await expect(started).rejects.toThrow(
-    'the gateway ended at start: weir serve: worker 2 ended: Error: a fault of a test\n',
-  );
-});
+dear(
+  'a gateway of which a worker dies as it starts ends with code 1, and says which one and why',
+  async () => {
+    const fault = `if (process.getBuiltinModule('worker_threads').workerData?.worker === 2) throw Error('a fault of a test')`;
+    const preload = `data:text/javascript,${encodeURIComponent(fault)}`;
+    const started = startGatewayProcess(
+      { upstreamPort: 1, config: { workers: 2 } },
+      { before: `export NODE_OPTIONS="--import=${preload}"` },
+    );
+    await expect(started).rejects.toThrow(
+      'the gateway ended at start: weir serve: worker 2 ended: Error: a fault of a test\n',
+    );
+  },
+);

@@ -10,6 +10,7 @@ import { startGateway } from '../support/gateway.ts';
 import { type GatewayProcess, startGatewayProcess } from '../support/gateway-process.ts';
 import { inThreadHost } from '../support/in-thread-host.ts';
 import { head } from '../support/requests.ts';
+import { dear } from '../support/runs.ts';
 import { clockOfTests, forSockets } from '../support/test-clock.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
 import { waitFor } from '../support/wait.ts';
@@ -37,62 +38,68 @@ async function reachAll(gateway: GatewayProcess, count: number): Promise<void> {
 }
 
 describe('weir serve with workers: 2', () => {
-  test('collects in each thread what starting left, before it listens, and ends with code 75 when requests are cut off', async () => {
-    const trace = `process.getBuiltinModule('v8').setFlagsFromString('--trace-gc')`;
-    const preload = `data:text/javascript,${encodeURIComponent(trace)}`;
-    const upstream = await startUpstream(async () => {});
-    const gateway = await startGatewayProcess(
-      {
-        upstreamPort: upstream.port,
-        config: {
-          workers: 2,
-          log: { level: 'info', access: false },
-          shutdown: { delay: '0s', drain: '1ms' },
+  dear(
+    'collects in each thread what starting left, before it listens, and ends with code 75 when requests are cut off',
+    async () => {
+      const trace = `process.getBuiltinModule('v8').setFlagsFromString('--trace-gc')`;
+      const preload = `data:text/javascript,${encodeURIComponent(trace)}`;
+      const upstream = await startUpstream(async () => {});
+      const gateway = await startGatewayProcess(
+        {
+          upstreamPort: upstream.port,
+          config: {
+            workers: 2,
+            log: { level: 'info', access: false },
+            shutdown: { delay: '0s', drain: '1ms' },
+          },
         },
-      },
-      { before: `export NODE_OPTIONS="--import=${preload}"` },
-    );
-    const [before = ''] = gateway.output.split('"msg":"listening"');
-    // V8's word for a collection that a program asks for.
-    const collections = before.split('\n').filter(line => line.includes(' testing;'));
-    const threads = collections.map(line => /^\[\d+:(0x[\da-f]+)/.exec(line)?.[1]);
-    expect(new Set(threads).size).toBe(3);
-    const client = await gateway.connect();
-    await client.send(head('GET /a'));
-    await waitFor('it is in flight', () => upstream.requests.length === 1);
-    gateway.signal('SIGTERM');
-    expect(await gateway.exit).toBe(75);
-  });
+        { before: `export NODE_OPTIONS="--import=${preload}"` },
+      );
+      const [before = ''] = gateway.output.split('"msg":"listening"');
+      // V8's word for a collection that a program asks for.
+      const collections = before.split('\n').filter(line => line.includes(' testing;'));
+      const threads = collections.map(line => /^\[\d+:(0x[\da-f]+)/.exec(line)?.[1]);
+      expect(new Set(threads).size).toBe(3);
+      const client = await gateway.connect();
+      await client.send(head('GET /a'));
+      await waitFor('it is in flight', () => upstream.requests.length === 1);
+      gateway.signal('SIGTERM');
+      expect(await gateway.exit).toBe(75);
+    },
+  );
 
-  test('serves at one address with both, uses a new configuration in all and an invalid one in none, and logs whole lines', async () => {
-    const gateway = await started();
-    await reachAll(gateway, 2);
-    await changeConfig(gateway, { routes: [{ path: '/b', upstream: 'api', authentication: 'none' }] });
-    gateway.signal('SIGHUP');
-    await serves(gateway, 2);
-    const text = await readFile(gateway.configFile, 'utf8');
-    await replaceFile(gateway.configFile, 'upstreams: {}\nroutes: none\n');
-    // Found by watching alone: a signal that comes later than that would have it refused once more.
-    await refusals(gateway, 1);
-    await replaceFile(gateway.configFile, text);
-    const statuses = async () => {
-      const asked = Array.from({ length: 20 }, (_, index) =>
-        gateway.ask(head(index % 2 ? 'GET /a' : 'GET /b')),
-      );
-      return new Set(
-        (await Promise.all(asked)).map(({ status }, index) => `${index % 2 ? 'a' : 'b'} ${status}`),
-      );
-    };
-    // The main thread knows a moment before the workers do.
-    await waitFor('all use it', async () => (await statuses()).size === 2);
-    expect(await statuses()).toEqual(new Set(['b 200', 'a 404']));
-    gateway.signal('SIGTERM');
-    expect(await gateway.exit).toBe(0);
-    const lines = gateway.output.trim().split('\n');
-    for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
-    for (const message of ['listening', 'the new configuration is in use', 'stopped'])
-      expect(lines.filter(line => line.includes(`"msg":"${message}"`))).toHaveLength(1);
-  });
+  dear(
+    'serves at one address with both, uses a new configuration in all and an invalid one in none, and logs whole lines',
+    async () => {
+      const gateway = await started();
+      await reachAll(gateway, 2);
+      await changeConfig(gateway, { routes: [{ path: '/b', upstream: 'api', authentication: 'none' }] });
+      gateway.signal('SIGHUP');
+      await serves(gateway, 2);
+      const text = await readFile(gateway.configFile, 'utf8');
+      await replaceFile(gateway.configFile, 'upstreams: {}\nroutes: none\n');
+      // Found by watching alone: a signal that comes later than that would have it refused once more.
+      await refusals(gateway, 1);
+      await replaceFile(gateway.configFile, text);
+      const statuses = async () => {
+        const asked = Array.from({ length: 20 }, (_, index) =>
+          gateway.ask(head(index % 2 ? 'GET /a' : 'GET /b')),
+        );
+        return new Set(
+          (await Promise.all(asked)).map(({ status }, index) => `${index % 2 ? 'a' : 'b'} ${status}`),
+        );
+      };
+      // The main thread knows a moment before the workers do.
+      await waitFor('all use it', async () => (await statuses()).size === 2);
+      expect(await statuses()).toEqual(new Set(['b 200', 'a 404']));
+      gateway.signal('SIGTERM');
+      expect(await gateway.exit).toBe(0);
+      const lines = gateway.output.trim().split('\n');
+      for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
+      for (const message of ['listening', 'the new configuration is in use', 'stopped'])
+        expect(lines.filter(line => line.includes(`"msg":"${message}"`))).toHaveLength(1);
+    },
+  );
 });
 
 test('a gateway with workers says which address is taken', async () => {

@@ -1,4 +1,3 @@
-import { stringify } from 'yaml';
 import type { Snapshot } from '../../src/config/index.ts';
 import {
   alone,
@@ -221,8 +220,8 @@ export async function bareGateway(
     caps: Object.assign({ limit_keys: 10_000 }, config?.['caps']),
   };
   const loaded = await loadFiles({
-    'gateway.yaml': stringify(gatewayYaml),
-    'limits.yaml': stringify({ global: 'off', ...limits }),
+    'gateway.yaml': JSON.stringify(gatewayYaml),
+    'limits.yaml': JSON.stringify({ global: 'off', ...limits }),
     'client-secret': 'a secret of the client',
     ...Object.fromEntries(Object.entries(files).map(([name, text]) => [`errors/${name}`, text])),
   });

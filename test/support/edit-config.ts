@@ -1,6 +1,6 @@
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import type { ConfigPart } from './gateway.ts';
 import type { TestGateway } from './test-gateway.ts';
 import { waitFor } from './wait.ts';
@@ -19,7 +19,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 /** Replaces top-level keys of gateway.yaml; undefined takes one out. */
 export async function changeConfig({ configFile }: Configured, keys: ConfigPart): Promise<void> {
   const config: ConfigPart = parse(await readFile(configFile, 'utf8'));
-  await replaceFile(configFile, stringify({ ...config, ...keys }));
+  await replaceFile(configFile, JSON.stringify({ ...config, ...keys }));
 }
 
 /** A section of gateway.yaml as it is now. */
@@ -35,7 +35,7 @@ export async function limitsFile({ configFile }: Configured): Promise<string> {
 }
 
 export async function changeLimits(gateway: Configured, limits: ConfigPart): Promise<void> {
-  await replaceFile(await limitsFile(gateway), stringify(limits));
+  await replaceFile(await limitsFile(gateway), JSON.stringify(limits));
 }
 
 /** What `/status.json` says. */

@@ -8,7 +8,6 @@ import {
 } from 'node:http2';
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
 import { freePort } from './free-port.ts';
 import { type ConfigPart, type LocalGateway, startGateway } from './gateway.ts';
 import type { RedisServer } from './redis.ts';
@@ -162,7 +161,7 @@ export async function startCountingBalancer(
   const gateway = await startGateway({
     ...settings,
     config: {
-      limits: await tempText('limits.yaml', stringify(limits)),
+      limits: await tempText('limits.yaml', JSON.stringify(limits)),
       ...(redis && { store: { redis: url, prefix: `weir:e${prefixes++}:`, timeout: '1s' } }),
       ...config,
     },

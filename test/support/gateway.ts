@@ -2,7 +2,6 @@ import { writeFile } from 'node:fs/promises';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
 import { formatDiagnostic, type LoadResult, loadConfig, type Snapshot } from '../../src/config/index.ts';
 import {
   type Network,
@@ -76,7 +75,7 @@ export async function writeGatewayConfig(settings: GatewaySettings): Promise<str
     caps: Object.assign({ limit_keys: 2_000, event_loop_delay: 'off' }, settings.config?.['caps']),
   };
   const path = join(folder, 'gateway.yaml');
-  await writeFile(path, stringify(config));
+  await writeFile(path, JSON.stringify(config));
   return path;
 }
 

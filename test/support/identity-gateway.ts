@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { stringify } from 'yaml';
 import { GATEWAY_CLIENT } from '../../src/cli/demo/provider/demo-provider.ts';
 import type { TimerClock } from '../../src/core/index.ts';
 import { type ConfigPart, type GatewaySettings, type LocalGateway, startGateway } from './gateway.ts';
@@ -83,7 +82,7 @@ export async function identityConfig(
         ...tokens,
       },
       routes: [{ path: '/**', upstream: 'api' }, ...routes.map(route => ({ upstream: 'api', ...route }))],
-      limits: await tempFile('limits.yaml', stringify({ global: 'off', ...limits })),
+      limits: await tempFile('limits.yaml', JSON.stringify({ global: 'off', ...limits })),
       log: { level: 'trace', access: true },
       ...config,
     },

@@ -1,5 +1,4 @@
 import { onTestFinished } from 'vitest';
-import { stringify } from 'yaml';
 import type { TimerClock } from '../../src/core/index.ts';
 import { type ConfigPart, type GatewaySettings, LocalGateway, startGateway } from './gateway.ts';
 import { type GatewayProcess, type Launch, startGatewayProcess } from './gateway-process.ts';
@@ -31,7 +30,7 @@ async function settingsOf(settings: RedisGatewaySettings): Promise<GatewaySettin
     ...(clock && { clock }),
     ...(route && { route }),
     config: {
-      limits: await tempText('limits.yaml', stringify(limits)),
+      limits: await tempText('limits.yaml', JSON.stringify(limits)),
       store,
       log: { level: 'info', access: false },
       ...config,

@@ -1,4 +1,4 @@
-import { onTestFailed } from 'vitest';
+import { onTestFailed, test } from 'vitest';
 
 /** A number from the environment, so that a longer or another run needs no change of code. */
 function numberFrom(name: string, fallback: number): number {
@@ -14,6 +14,8 @@ function numberFrom(name: string, fallback: number): number {
 const long = numberFrom('WEIR_LONG', 0);
 /** Whether random runs are whole: only then may they start programs of others. */
 export const areWhole = long > 0;
+/** A test that is too dear for `npm test`, where a cheaper one of its kind is: `npm run test:dear` runs those files whole. */
+export const dear = test.runIf(areWhole);
 /** Repeats all random runs (`WEIR_SEED`): the same in each `npm test`, one a day in `npm run test:long`. */
 const fixedSeed = numberFrom('WEIR_SEED', 20_260_219);
 

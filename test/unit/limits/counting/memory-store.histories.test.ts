@@ -3,7 +3,7 @@ import { test } from 'vitest';
 import { runs, seedOfRun } from '../../../support/runs.ts';
 import { History } from '../history.ts';
 
-const HISTORIES = runs(2_500);
+const HISTORIES = runs(2_500, 60);
 const STEPS = 200;
 
 // Each step is one number, so that half a million of them are made quickly and shrink well.

@@ -293,7 +293,7 @@ test('hold for any history of three threads, with deaths, as permits of one proc
   const workers = [1, 2, 3];
   const planes = new Map(workers.map(worker => [worker, planeOf(worker)]));
   const held: { readonly worker: number; readonly name: string; readonly key: string }[] = [];
-  for (let step = 0; step < 20_000; step++) {
+  for (let step = 0; step < 5_000; step++) {
     const name = random.pick(NAMES);
     const worker = random.pick(workers);
     const permits = planes.get(worker)?.get(name);

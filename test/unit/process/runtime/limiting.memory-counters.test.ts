@@ -7,7 +7,7 @@ import { writeGatewayConfig } from '../../../support/gateway.ts';
 import { tempText } from '../../../support/temp.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
-const MAX_KEYS = 50_000;
+const MAX_KEYS = 15_000;
 /** The same in each run. */
 const randomBytes = (size: number): Buffer => Buffer.alloc(size, 1);
 const LIMITS = `

@@ -3,7 +3,7 @@ import { fuzzRequests } from '../../../support/fuzz/request-fuzz.ts';
 import { WHOLE_CONVERSATIONS } from '../../../support/fuzz/whole-runs.ts';
 import { areWhole, runs, seedOfRun } from '../../../support/runs.ts';
 
-const CONVERSATIONS = runs(WHOLE_CONVERSATIONS);
+const CONVERSATIONS = runs(WHOLE_CONVERSATIONS, 600);
 
 test(`of ${CONVERSATIONS} conversations, mutated or not, our connections see no request that Node's server (and Go's, in test:long) does not see, and none otherwise, however the bytes come`, async () => {
   const result = await fuzzRequests({ seed: seedOfRun(), cases: CONVERSATIONS, withGo: areWhole });

@@ -3,7 +3,7 @@ import { fuzzReader } from '../../../support/fuzz/reader-fuzz.ts';
 import { WHOLE_READINGS } from '../../../support/fuzz/whole-runs.ts';
 import { areWhole, runs, seedOfRun } from '../../../support/runs.ts';
 
-const READINGS = runs(WHOLE_READINGS);
+const READINGS = runs(WHOLE_READINGS, 600);
 
 test(`of ${READINGS} answers, mutated or not, ours is never another than undici and Node's client (and Go's, in test:long) read, nor another when they come split`, async () => {
   const run = { seed: seedOfRun(), cases: READINGS, withGo: areWhole };

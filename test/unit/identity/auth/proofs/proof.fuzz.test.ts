@@ -1,10 +1,13 @@
 import { expect, it } from 'vitest';
 import { fuzzProofs } from '../../../../support/fuzz/proof-fuzz.ts';
+import { runs, seedOfRun } from '../../../../support/runs.ts';
+
+const CASES = runs(4_000);
 
 it('no proof is taken that jose refuses, whatever is wrong with it', async () => {
-  const { cases, findings, taken, refused } = await fuzzProofs({ seed: 9_449, cases: 1_500 });
+  const { cases, findings, taken, refused } = await fuzzProofs({ seed: seedOfRun(), cases: CASES });
   expect(findings).toEqual([]);
-  expect(cases).toBe(1_500);
-  expect(taken).toBeGreaterThan(300);
-  expect(refused).toBeGreaterThan(300);
+  expect(cases).toBe(CASES);
+  expect(taken).toBeGreaterThan(CASES / 5);
+  expect(refused).toBeGreaterThan(CASES / 5);
 });

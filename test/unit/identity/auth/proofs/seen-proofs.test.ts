@@ -105,7 +105,7 @@ it('a thread that dies at any step leaves what was seen as if it had done all or
   let mortal = begin();
   const used = new Map<string, number>();
   let [undone, done] = [0, 0];
-  for (let step = 0; step < 3_000; step++) {
+  for (let step = 0; step < 1_000; step++) {
     clock.ms += random.below(3_000);
     const id = `${step}`;
     const { memory, seen } = mortal;
@@ -128,6 +128,6 @@ it('a thread that dies at any step leaves what was seen as if it had done all or
       expect(ofMain.take('key', earlier, madeAtMs, HOLD_MS)).not.toBe('new');
     expect(ofMain.size).toBeLessThanOrEqual(8);
   }
-  expect(undone).toBeGreaterThan(200);
-  expect(done).toBeGreaterThan(10);
+  expect(undone).toBeGreaterThan(60);
+  expect(done).toBeGreaterThan(3);
 });

@@ -8,7 +8,7 @@ const TABLES = [39, 71, 126, 225];
 
 describe('the ROCA fingerprint', () => {
   test('is that of keys made as the faulty generator makes them', () => {
-    for (let i = 0; i < 5; i++) expect(hasRocaFingerprint(modulusOf(rocaKey('roca').privateKey))).toBe(true);
+    for (let i = 0; i < 2; i++) expect(hasRocaFingerprint(modulusOf(rocaKey('roca').privateKey))).toBe(true);
   });
 
   test.each(TABLES)('is that of any k * M + (65537^a mod M) with %d primes in M', count => {
@@ -21,11 +21,9 @@ describe('the ROCA fingerprint', () => {
   });
 
   test('is not that of ordinary moduli', () => {
-    for (let i = 0; i < 5; i++) {
-      const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
-      expect(hasRocaFingerprint(modulusOf(privateKey))).toBe(false);
-    }
-    for (let i = 0; i < 20_000; i++) expect(hasRocaFingerprint(numberOf(randomBytes(256)) | 1n)).toBe(false);
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2_048 });
+    expect(hasRocaFingerprint(modulusOf(privateKey))).toBe(false);
+    for (let i = 0; i < 5_000; i++) expect(hasRocaFingerprint(numberOf(randomBytes(256)) | 1n)).toBe(false);
   });
 
   test('is not that of a modulus that is a power of 65537 by each prime, but by another exponent for each', () => {
