@@ -6,7 +6,10 @@ import { AwaitedBody } from './awaited-body.ts';
 import { BufferedBody } from './buffered-body.ts';
 import { KeptBody } from './kept-body.ts';
 
-/** The body for the upstream; `null` for none. `awaited` and `buffered`: the same, if it is one that waits or is read whole. */
+/**
+ * The body for the upstream; `null` for none. `awaited` and `buffered`: the same body, if it is held back by the client or
+ * buffered.
+ */
 export function bodyFor(exchange: Exchange, route: ForwardRoute) {
   const awaited = isAwaited(exchange, route) ? awaitedBody(exchange, route) : null;
   const buffered = isBuffered(exchange, route) ? bufferedBody(exchange, route) : null;
@@ -18,7 +21,7 @@ export function bodyFor(exchange: Exchange, route: ForwardRoute) {
   return { body, awaited, buffered };
 }
 
-/** Whether the client waits for the service's word before it sends the body. */
+/** Whether the client waits for a 100 before it sends the body, and the service decides when to send one. */
 function isAwaited(exchange: Exchange, route: ForwardRoute): boolean {
   const { downstream, bodyLength } = exchange;
   const { passesExpect } = route;
@@ -26,7 +29,7 @@ function isAwaited(exchange: Exchange, route: ForwardRoute): boolean {
   return downstream.framing.expectation === 'continue';
 }
 
-/** Whether the body is read whole before the upstream is asked. */
+/** Whether the body is read to its end before the request is sent. */
 function isBuffered({ bodyLength, translation, destination }: Exchange, { upstream }: ForwardRoute): boolean {
   const { bufferBytes } = upstream;
   if (bufferBytes === 0 || bodyLength === 0 || translation !== null || destination.isPreflight) return false;

@@ -5,15 +5,15 @@ import type { Clock, WritableFiles } from '../../core/index.ts';
 /** Thrown if a state file cannot be read: the message ends a log line. */
 class StateUnreadable extends Error {}
 
-/** A newer format gets a higher number. A gateway that does not know it starts without it, and replaces it by its own. */
+/** Increase it when the format changes. A gateway that finds an unknown format starts without the file, and replaces it. */
 const FORM = 1;
-/** No gateway writes a file as large as this. */
+/** Larger than any file that a gateway writes. */
 const MAX_BYTES = 512 * 1_024 * 1_024;
 const READ_BYTES = 65_536;
 const SUM_BYTES = checksumLine(createHash('sha256')).length;
 
 interface Content {
-  /** How long ago it was written, by the wall clock; 0 if that was set back. */
+  /** Age of the file by the wall clock; 0 if that was set back. */
   readonly agedMs: number;
   readonly header: Readonly<Record<string, unknown>>;
   readonly body: Buffer;

@@ -1,7 +1,10 @@
 import { type Clock, KNOWN_MS } from '../../core/index.ts';
 import { type Logger, OncePerInterval } from '../../observe/index.ts';
 
-/** Logs once a minute that responses were sent before all workers knew: while a worker hangs, every sign-out is one. */
+/**
+ * Logs, at most once a minute, that responses were sent before all workers knew of a change. While a worker hangs, every sign-out
+ * causes this.
+ */
 export function lateLog(log: Logger, clock: Clock): () => void {
   const counts = new OncePerInterval(clock);
   return () => {

@@ -58,7 +58,7 @@ export class WorkerPart extends ThreadPart implements ProcessPart {
     return { ...this.topic<Fact>(name), withdraw };
   }
 
-  /** The main thread does that for all. */
+  /** The main thread carries topics to Redis and files for all threads. */
   carry(): void {}
 
   question<Asked, Answer>(name: string): (asked: Asked) => Promise<Answer> {
