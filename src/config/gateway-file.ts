@@ -4,12 +4,13 @@ import { asMap, ConfigFile, Readings } from './file/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
 
-// Is a file a gateway.yaml, and which of its errors count? For all that read one, whole (load.ts) or in part.
+// Decides whether a file is a gateway.yaml, and which of its errors count: for all code that reads one, completely (load.ts) or in
+// part.
 
 /**
  * Reads a file as gateway.yaml. Adds an error if it is a limits.yaml.
  *
- * @param instead says what to name in its place
+ * @param instead what to tell the operator to name instead
  */
 export async function readGateway(
   path: string,

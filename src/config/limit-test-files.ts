@@ -14,8 +14,8 @@ import { type GatewayConfig, gatewaySchema, MAX_CLASSES, withoutSecrets } from '
 type ConfigUnderTest = Read<{ readonly snapshot: Snapshot }>;
 
 /**
- * Reads the parts of a gateway.yaml that requests depend on: no certificates, Redis or secrets, which the machine that runs tests
- * may lack.
+ * Reads the parts of a gateway.yaml that requests depend on. No certificates, Redis or secrets: the machine that runs tests may
+ * lack them.
  *
  * @param limitsPath `null` for the limits that gateway.yaml names
  */
@@ -37,7 +37,7 @@ async function loadGatewayUnderTest(
 }
 
 /**
- * Reads limits on their own. Every path and every gRPC call goes to a service, with or without a token.
+ * Reads limits without a gateway.yaml. All paths and gRPC calls go to a service, with or without a token.
  *
  * @param grpcServices the services that the tests call
  */
@@ -53,7 +53,7 @@ async function loadLimitsUnderTest(
   return { ok: true, snapshot: compile(standInGateway(grpcServices, classesIn(limits)), limits) };
 }
 
-/** The names of classes that limits.yaml has numbers for, at most as many as a gateway may have. */
+/** The names of the classes that limits.yaml has numbers for, up to the maximum that a gateway may have. */
 function classesIn({ global, buckets }: schema.LimitsConfig): readonly string[] {
   const parts = [...(global === 'off' ? [] : [global]), ...Object.values(buckets)];
   const named = parts.flatMap(({ classes = {}, shadow }) => [
@@ -63,7 +63,7 @@ function classesIn({ global, buckets }: schema.LimitsConfig): readonly string[] 
   return [...new Set(named)].slice(0, MAX_CLASSES);
 }
 
-/** @param classes those that tokens name in the claim `class` */
+/** @param classes the classes that tokens can name in the claim `class` */
 function standInGateway(grpcServices: Iterable<string>, classes: readonly string[]): GatewayConfig {
   const calls = Array.from(grpcServices, service => ({ grpc: `${service}/*`, upstream: 'calls' }));
   return gatewaySchema.parse({
@@ -96,7 +96,7 @@ function compile(gateway: GatewayConfig, limits: schema.LimitsConfig): Snapshot 
     apiKeys: [],
     secrets: withoutSecrets(withoutClients(gateway)),
     machine: ANY_MACHINE,
-    // Tests neither explain nor compare.
+    // Tests neither explain nor compare configurations, so leave these parts empty.
     settings: new Map(),
     effective: schema.EffectiveConfig.ofParts({}),
     places: { routes: [], limits: new KeyPlaces('[]') },
@@ -107,7 +107,7 @@ function compile(gateway: GatewayConfig, limits: schema.LimitsConfig): Snapshot 
   return atOnce(compileData(dataOf(sources), 1, null));
 }
 
-/** No test asks a provider, so the gateway authenticates at none. */
+/** No test sends requests to a provider, so the gateway needs no client there. */
 function withoutClients({ identity_provider: one, identity_providers: several, ...others }: GatewayConfig) {
   const none = { client_authentication: 'none' } as const;
   return {
@@ -117,7 +117,7 @@ function withoutClients({ identity_provider: one, identity_providers: several, .
   };
 }
 
-/** One thread serves every test, and no cap is too large for it. */
+/** One thread serves every test, and has room for any cap. */
 const ANY_MACHINE: Machine = {
   processors: 1,
   sharesPorts: true,

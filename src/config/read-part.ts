@@ -10,7 +10,7 @@ import type { Outline } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
 
-/** The parts that can be read without the rest of their configuration. */
+/** The parts that can be read without the rest of the configuration. */
 const PARTS = {
   'admin listener': readAdmin,
   callers: readCallers,
@@ -54,7 +54,7 @@ function checkedAlone(files: compile.ReadLimits['files']): Diagnostic[] {
   return files?.files.flatMap(({ diagnostics }) => diagnostics) ?? [];
 }
 
-/** `whole`: null for limits on their own. */
+/** `whole`: null for limits without a gateway.yaml. */
 type Compared = Read<{ readonly limits: schemas.LimitsConfig; readonly whole: Outline | null }>;
 
 /** For a folder with a gateway.yaml, reads that file. Secrets and certificates may be missing: comparing needs none. */
@@ -68,7 +68,7 @@ async function readOutline(path: string, env: Environment): Promise<Compared> {
 }
 
 async function readOutlineIn(path: string, env: Environment): Promise<Compared> {
-  // Read once: it may be a pipe, such as <(git show HEAD:limits.yaml).
+  // Read it once: it may be a pipe, such as <(git show HEAD:limits.yaml).
   const file = await ConfigFile.read(path, env, new Readings(), schemas.limitsSecrecy);
   if (file.value === undefined && file.hasErrors) return { ok: false, diagnostics: file.diagnostics };
   if (holdsLimits(file.value)) return ofLimits(compile.readLimitsIn([file]));
@@ -120,7 +120,7 @@ type Callers = Read<{
   readonly pseudonymKey: Buffer | null;
 }>;
 
-/** Someone who searches the log needs neither the gateway's secrets nor the variables that contain them. */
+/** Searching the log needs neither the gateway's secrets nor the variables that contain them. */
 async function readCallers(path: string, env: Environment): Promise<Callers> {
   const { file, isLimits } = await readGateway(path, env);
   const config = isLimits ? undefined : schemas.validate(file, callersSchema, settings.gatewaySchema);

@@ -3,11 +3,11 @@ import type { Fact, Facts, Holder } from './facts.ts';
 import type { NewPermits } from './permits.ts';
 import type { NewRate } from './rates.ts';
 
-/** What threads tell each other about one thing. Each learns what any of them posts, in no particular order. */
+/** Messages among threads about one subject. Each thread learns what any of them posts, in no particular order. */
 export interface Topic<Item> {
   /** Passes to `holder` what others post, and in a worker what the main thread knows already. Each thread calls it once. */
   join(holder: Holder<Item>): void;
-  /** Tells all others. Copied as by `structuredClone`. */
+  /** Posts an item to all others. Copied as by `structuredClone`. */
   post(item: Item): void;
 }
 
@@ -31,23 +31,23 @@ export interface ProcessPart {
   readonly permits: NewPermits;
   /** Counts what happened recently. */
   readonly rates: NewRate;
-  /** Returns what the threads of this process tell each other under this name. The caller knows the type of its items. */
+  /** Returns the topic with this name among the threads of this process. The caller knows the type of its items. */
   topic<Item>(name: string): Topic<Item>;
-  /** The same for all gateways of the service, as far as `carry` reaches. */
+  /** The same among all gateways of the service, as far as `carry` reaches. */
   serviceTopic(name: string): ServiceTopic;
-  /** Has topics of the service carried further, such as by Redis. For the main thread, before they are joined. */
+  /** Has topics of the service carried further, for example by Redis. Only in the main thread, before the topics are joined. */
   carry(facts: Facts): void;
   /**
-   * Returns a function that asks the main thread: there it is `answer` itself. In a worker `answer` is not used, and the function
-   * rejects if `answer` does.
+   * Returns a function that asks the main thread, where it is `answer` itself. A worker does not use its own `answer`. Rejects if
+   * `answer` rejects.
    */
   question<Asked, Answer>(
     name: string,
     answer: (asked: Asked) => Promise<Answer>,
   ): (asked: Asked) => Promise<Answer>;
   /**
-   * Resolves once all threads know what this one has posted so far. If one hangs, resolves after a second nonetheless: a response
-   * must not wait for that thread.
+   * Resolves once all threads know what this one has posted so far. If a thread hangs, resolves after a second anyway: a response
+   * must not wait for it.
    */
   allKnow(): Promise<void>;
 }

@@ -50,7 +50,7 @@ export function checkLimits(
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
   for (const bucket of bucketsIn(file)) if (isMap(byName[String(bucket.path.at(-1))])) checkBucket(bucket);
-  // If `routes` is not a map, which validation reports, it may have been meant to name every bucket.
+  // An invalid `routes`, which validation reports, may be meant to name every bucket.
   if (routes === undefined || isMap(routes)) checkNames(file, Object.keys(byName), lines);
   for (const { line, pattern, bucket } of lines) {
     if (pattern !== null && bucket !== null) checkMain(file, line, pattern, bucket, asMap(byName[bucket]));
@@ -172,7 +172,7 @@ function translatorsIn(prefixes: unknown): TranslatorPrefix[] {
     try {
       return [parseTranslator(String(text))];
     } catch {
-      // The schema reports it.
+      // The schema reports an invalid entry.
       return [];
     }
   });
@@ -197,7 +197,7 @@ function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly
       : didYouMean(bucket, names);
     file.add(path, `no bucket is named ${file.shown(path)}${meant}`);
   }
-  // A line with an unknown bucket may have been meant to use an unused one.
+  // A line with an unknown bucket may be meant to use an unused one, so do not report those.
   const allKnown = [...byBucket.keys()].every(bucket => bucket !== null && known.has(bucket));
   for (const name of names) {
     const users = byBucket.get(name) ?? [];
@@ -235,7 +235,7 @@ function checkMain(
   file.addKey(['routes', line], `${message}${didYouMean(read.data, parameters)}`);
 }
 
-/** Reports a cost beyond the bucket's smallest number: no such request could ever be admitted. */
+/** Reports a cost above the bucket's smallest quota: such a request could never be admitted. */
 function checkCost(file: LimitsFiles, { line, bucket, cost, price }: LimitLine, written: unknown): void {
   if (cost === null) return;
   const all = [...quotasAt([], written)].map(([, quota]) => quota);
@@ -247,7 +247,7 @@ function checkCost(file: LimitsFiles, { line, bucket, cost, price }: LimitLine, 
   file.add(['routes', line, 'cost', ...(price === null ? [] : ['reserve'])], message);
 }
 
-/** Reports a price that no quota of its bucket counts, and says how much may be admitted before the first price is known. */
+/** Reports a price that no quota of its bucket counts. Hints at how much may be admitted before the first price is known. */
 function checkPrice(
   file: LimitsFiles,
   { line, bucket, cost }: LimitLine,
@@ -281,7 +281,10 @@ function addParallel(
   file.hint(path, message);
 }
 
-/** Reports methods that are probably misspelt. Any token may be one, and a route of gateway.yaml that names it shows that it is meant. */
+/**
+ * Reports methods that are probably misspelt. Any token may be a method, so a method that a route of gateway.yaml names is not
+ * reported.
+ */
 function checkMethods(
   file: LimitsFiles,
   lines: readonly { readonly line: string; readonly pattern: RoutePattern }[],

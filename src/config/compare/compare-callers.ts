@@ -11,19 +11,19 @@ type Setting = Settings extends ReadonlyMap<string, infer Each> ? Each : never;
 interface ClassRule {
   readonly subject: string;
   readonly name: string;
-  /** The map that contains it among other classes, where the order matters; `null` for bots. */
+  /** The map of classes that it is in, where the order matters; `null` for bots. */
   readonly list: string | null;
   /** Equal for equal rules. */
   readonly content: string;
 }
 
-/** Whether a setting decides which class a caller belongs to. Such settings are compared by the limits of the class. */
+/** Whether a setting decides which class a caller belongs to. Such settings are compared by the limits of the classes. */
 export function isOfClasses({ path: [section, key, further] }: Setting): boolean {
   const part = section === 'access_tokens' ? key : section === 'identity_providers' ? further : null;
   return part === 'classes' || part === 'bots';
 }
 
-/** Compares who belongs to which class, by what its callers may send. */
+/** Compares which callers belong to which class, by what those callers may send. */
 export function compareCallers(now: Outline, before: Outline): WeighedChange[] {
   const [rules, old] = [rulesIn(now.settings), rulesIn(before.settings)];
   const changed = [...new Set([...rules.keys(), ...old.keys()])].flatMap(subject => {
@@ -37,7 +37,7 @@ export function compareCallers(now: Outline, before: Outline): WeighedChange[] {
   return [...changed, ...compareOrder(rules, old)];
 }
 
-/** @param joining what changes for those who now belong to it, and for those who no longer do; `null` if there are none */
+/** @param joining what changes for callers who now belong to it, and for those who no longer do; `null` if there are none */
 function differenceOf(joining: Difference | null, leaving: Difference | null): Difference {
   if (joining === null || leaving === null)
     return joining === null
@@ -58,7 +58,7 @@ function described(difference: Difference, what: string): Difference {
 
 type LimitsOfClass = readonly [limits: LimitsConfig, name: string];
 
-/** What changes for callers who move from one class to another: in the global limit, and in the buckets that both files have. */
+/** What changes for callers who move from one class to another: in the global limit, and in buckets that both files have. */
 function changesFor([now, to]: LimitsOfClass, [before, from]: LimitsOfClass): Difference {
   const [globalNow, globalBefore] = [now, before].map(({ global }) =>
     global === 'off' || global.shadow === true ? undefined : global,
@@ -77,7 +77,7 @@ function changesFor([now, to]: LimitsOfClass, [before, from]: LimitsOfClass): Di
   );
 }
 
-/** The first class that fits a caller counts. */
+/** Compares the order of classes: the first class that matches a caller counts. */
 function compareOrder(
   rules: ReadonlyMap<string, ClassRule>,
   old: ReadonlyMap<string, ClassRule>,
@@ -105,7 +105,7 @@ function rulesIn(settings: Settings): ReadonlyMap<string, ClassRule> {
     const { path, digest } = setting;
     const at = path[0] === 'access_tokens' ? 1 : 2;
     const isBots = path[at] === 'bots';
-    // Only a rule has parts.
+    // Bots and classes differ in how deep their rules are.
     if (path.length < at + (isBots ? 2 : 3)) continue;
     const subject = formatPath(path.slice(0, at + (isBots ? 1 : 2)));
     const list = isBots ? null : formatPath(path.slice(0, at + 1));

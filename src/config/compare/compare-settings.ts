@@ -68,7 +68,7 @@ function effectOf(
   return { effect: size < old ? 'stricter' : 'looser', left: size / old };
 }
 
-/** Returns the settings of a valid gateway.yaml, without its routes and limits, which are compared in other ways. */
+/** Returns the settings of a valid gateway.yaml without its routes and limits, which are compared separately. */
 export function settingsOf(file: ConfigFile, gateway: GatewayConfig): Outline['settings'] {
   const settings = new Map<string, OutlineSetting>();
   const add = (path: Path, value: unknown): void => {
@@ -111,7 +111,7 @@ function shownIn(file: ConfigFile, path: Path): string | null {
   return items.some(item => item === null) ? null : `[${items.join(', ')}]`;
 }
 
-/** Returns the number to compare; `null`, which represents `off` and the like, counts as larger than every number. */
+/** Returns the number to compare. `null`, which represents `off` and the like, counts as larger than every number. */
 function sizeOf(value: unknown): number | null {
   if (value === null) return Number.POSITIVE_INFINITY;
   return typeof value === 'number' ? value : null;

@@ -7,12 +7,15 @@ import type { BucketModel, LimitRouteModel } from './limits-model.ts';
 import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
 
 /**
- * What the next configuration takes over where nothing changed, so that one number costs one bucket: compiled parts, each with all
- * that it was made from (`reuse`).
+ * The parts that the next configuration may reuse, so that changing one number only recompiles one bucket. Each is kept with
+ * everything that it was made from (`reuse`).
  */
 export interface KeptParts {
   readonly items: KeptItems;
-  /** The upstreams, by all that routes depend on and that is not written in each. If it changes, every route is compiled again. */
+  /**
+   * The upstreams, keyed by everything that routes depend on except their own text. If the key changes, all routes are compiled
+   * again.
+   */
   readonly upstreams: Kept<unknown, ReadonlyMap<string, UpstreamModel>>;
   readonly routes: KeptRoutes;
   readonly tables: KeptTables;
@@ -29,7 +32,7 @@ export interface KeptItems {
 /** Items as name and value, in file order. */
 export interface NamedItems<Value> {
   readonly bytes: Uint8Array;
-  /** By digests of name and value. */
+  /** The items by digests of their name and value. */
   readonly byKey: ReadonlyMap<string, readonly [string, Value]>;
   readonly byName: Readonly<Record<string, Value>>;
 }
@@ -37,7 +40,7 @@ export interface NamedItems<Value> {
 /** The routes of gateway.yaml. */
 export interface KeptRoutes {
   readonly bytes: Uint8Array;
-  /** By digests of what is written. */
+  /** The items by digests of their text. */
   readonly byKey: ReadonlyMap<string, Kept<string, readonly RouteEntry<RouteOfFile>[]>>;
   /** In file order. */
   readonly all: readonly (readonly RouteEntry<RouteOfFile>[])[];
@@ -49,14 +52,14 @@ export interface KeptTables {
   readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
   readonly routes: RouteTable<RouteModel>;
   readonly preflightRoutes: RouteTable<RouteOfFile>;
-  /** The literals of all patterns, those of limits included, and these patterns. */
+  /** The literals of all patterns, including those of limits, and these patterns. */
   readonly words: PathWords;
   readonly patterns: readonly RoutePattern[];
 }
 
-/** Labels, with what they were made from. */
+/** Labels, with the values that they were made from. */
 export interface KeptLabels {
-  /** The same object where nothing changed. */
+  /** The same object as before if nothing changed. */
   readonly model: LabelModel;
   readonly table: RouteTable<RouteModel>;
   readonly ofRoutes: Kept<unknown, LabelsOfRoutes>;
@@ -66,9 +69,9 @@ export interface KeptLabels {
 type LabelsOfRoutes = Pick<LabelModel, 'routes' | 'webSocketUpstreams' | 'introspects'>;
 
 export interface KeptLimits<Shared = unknown> {
-  /** What buckets share, by all that they depend on and that is not written in each. */
+  /** The data that all buckets share, keyed by everything that they depend on except their own text. */
   readonly shared: Kept<unknown, Shared>;
-  /** The buckets by name, each by what is written of it and of its lines. */
+  /** The buckets by name, each keyed by its own text and that of its lines. */
   readonly buckets: ReadonlyMap<string, Kept<unknown, BucketModel>>;
   readonly written: WrittenLines;
   /** The lines of `routes:` as written. */
@@ -77,7 +80,7 @@ export interface KeptLimits<Shared = unknown> {
   readonly table: RouteTable<LimitRouteModel>;
 }
 
-/** The lines of `routes:`, and what follows from them alone. */
+/** The lines of `routes:`, and data derived only from them. */
 export interface WrittenLines {
   readonly lines: LimitsConfig['routes'];
   readonly patterns: ReadonlyMap<string, RoutePattern>;

@@ -13,8 +13,8 @@ import type { DefaultLimit, LimitsModel } from './limits-model.ts';
 import type { OwnRoute, RouteModel, RouteOfFile } from './route-model.ts';
 
 /**
- * One compiled, immutable configuration: what each setting of gateway.yaml becomes (`settings/`), and what several become
- * together. An exchange keeps the snapshot it began with; a reload replaces it completely. Times are in milliseconds, sizes in
+ * One compiled, immutable configuration: the models of all settings of gateway.yaml (`settings/`), and models derived from several
+ * of them. An exchange keeps the snapshot it began with; a reload replaces it completely. Times are in milliseconds, sizes in
  * bytes.
  */
 export interface Snapshot extends SettingModels {
@@ -25,31 +25,34 @@ export interface Snapshot extends SettingModels {
   /** The names of these files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly forwarding: ForwardingRules;
-  /** What URLs of some route may carry as a token; `null` if no route takes any from there. */
+  /** The places in URLs where some route accepts a token; `null` if no route does. */
   readonly tokensInUrls: TokenPlaces | null;
-  /** The addresses of webhooks, whatever the method: their parameters are secret. */
+  /** The paths of webhooks, for any method: their parameters are secret. */
   readonly webhookPaths: WebhookPaths;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
-  /** The methods that routes name besides those that every gateway knows. */
+  /** The methods that routes name, apart from those that every gateway knows. */
   readonly namedMethods: MethodNames;
   /** Whether a route accepts paths with escaped slashes or empty segments. */
   readonly takesOddPaths: boolean;
   /** Routes whose services answer preflights, by the requested method; empty if `cors` is off. */
   readonly preflightRoutes: RouteTable<RouteOfFile>;
   readonly limits: LimitsModel;
-  /** The global limits that no limits file names; `null` where one does, or there is no limit. */
+  /**
+   * The global limits that apply by default because no limits file names them; `null` where a file does, or where there is no
+   * limit.
+   */
   readonly defaultLimits: ByClass<DefaultLimit | null>;
   /** `null` without an identity provider; then every route has `authentication: none`. */
   readonly identity: IdentityModel | null;
-  /** What clients may take under all caps, and the memory available. */
+  /** The memory that clients may take if all caps are reached, and the memory available. */
   readonly memory: MemoryModel;
-  /** What clients may take of the process's file descriptors: `caps` are fitted into them. */
+  /** The file descriptors that clients may take: `caps` are chosen so that they suffice. */
   readonly descriptors: DescriptorsModel;
   readonly labels: LabelModel;
   /** The part that a later configuration is compared with, to report changes. */
   readonly outline: Outline;
-  /** What the next configuration takes over. */
+  /** The parts that the next configuration may reuse. */
   readonly kept: KeptParts;
 }
 

@@ -122,7 +122,7 @@ export function isAnswered(route: RawMap): boolean {
   return route.upstream === undefined && (route.redirect !== undefined || route.respond !== undefined);
 }
 
-/** Routes without an upstream need no token unless they say so. Runs before all checks, so that these see the same. */
+/** Routes without an upstream need no token unless they say so. Runs before all checks, so that these see the added keys. */
 export function fillAnsweredRoutes(routes: unknown): void {
   for (const route of asList(routes))
     if (isMap(route) && isAnswered(route) && route.authentication === undefined)

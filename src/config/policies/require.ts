@@ -8,7 +8,7 @@ export const requires = routePolicy({
   keys: { require: requireSchema },
   own: ['require'],
   compile: ({ require }, { requirements }) => ({
-    /** What tokens must contain in addition to being valid: else 403. `null` if any valid token will do. */
+    /** What tokens must contain in addition to being valid: else 403. `null` if any valid token is enough. */
     requirement: require === undefined ? null : requirements.of(require),
   }),
   check(route) {

@@ -53,7 +53,7 @@ export function fixedValuesOf(parts: FixedParts): readonly FixedValue[] {
   }));
 }
 
-/** @param started of the configuration that the process was started with */
+/** @param started the values with which the process was started */
 export function restartKeys(started: readonly FixedValue[], latest: FixedParts): readonly RestartKey[] {
   return fixedValuesOf(latest).flatMap(({ key, value, written: wanted }, index) => {
     const running = started[index];

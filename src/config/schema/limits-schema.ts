@@ -241,7 +241,7 @@ function limitLine() {
   });
 }
 
-/** A cost that the response tells. */
+/** A cost that the response names. */
 function price() {
   const map = mapOf(PRICE, {
     response_field: httpToken('expected the name of a header field such as X-Usage')

@@ -5,12 +5,12 @@ import { alternativesOf, keysIn, partAt } from './schema-parts.ts';
 /**
  * What a change of a key means to callers; without a mark, nothing.
  * - `maximum`: a lower number refuses earlier
- * - `door`: decides whose tokens, codes and pages are accepted, so any change may turn someone away
- * - `byRoute`: compared for each route that it applies to, and not by itself
+ * - `door`: decides whose tokens, codes and pages are accepted, so any change may lock some callers out
+ * - `byRoute`: compared route by route, and not as a setting
  */
 export type Meaning = 'maximum' | 'door' | 'byRoute';
 
-/** What a schema says about its key, besides the values that it takes. */
+/** Properties of a key that its schema declares, apart from the values. */
 interface Marks {
   readonly meaning?: Meaning;
   /** Whether `meaning` is only about adding or removing the whole map, not about the keys in it. */
@@ -36,7 +36,7 @@ export function marked<Schema extends z.ZodType>(schema: Schema, marks: Marks): 
   return schema;
 }
 
-/** The marks of a schema, with those of the one that `describe` and the like have made it from. */
+/** The marks of a schema, and those of the schema that it was derived from, for example by `describe`. */
 export function marksOf(schema: z.core.$ZodType): Marks {
   return MARKS.get(schema as z.ZodType) ?? {};
 }
@@ -49,7 +49,7 @@ export function means<Marked extends Keys>(meaning: Meaning, keys: Marked): Mark
   return keys;
 }
 
-/** Marks a map whose addition or removal may turn callers away, although most of its keys do not. */
+/** Marks a map whose addition or removal may lock callers out, although most of its keys cannot. */
 export function doorAsWhole<Schema extends z.ZodType>(schema: Schema): Schema {
   return marked(schema, { meaning: 'door', wholeOnly: true });
 }

@@ -24,8 +24,8 @@ interface FieldSchema {
 interface FieldDeclaration {
   readonly holds: FieldSchema;
   /**
-   * Which lines have it. `every`: those of an admission and of an end; `end`: those of an end; `some` and `some ends`: where it
-   * applies.
+   * Which lines have it. `every`: those of an admission and of an end; `end`: those of an end; `some` and `some ends`: those of
+   * these lines to which it applies.
    */
   readonly on: 'every' | 'end' | 'some' | 'some ends';
   /** The description in the docs, as Markdown. */

@@ -42,7 +42,7 @@ export function listenerFaults(log: Logger, clock: Clock): (method: string, faul
       const line = { type: 'fault', side: 'gateway', method, faults, cause: errorStack(fault) };
       log.error(line, 'metrics or logs lack something: their code failed');
     } catch {
-      // Nothing is left to report it with.
+      // Reporting has failed as well, so do nothing.
     }
   };
 }

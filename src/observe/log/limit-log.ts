@@ -10,7 +10,9 @@ const UNPRICED = {
     'the field that should tell what requests cost is not one whole number: what was reserved for them stands',
 } as const;
 
-/** Logs restrictions and releases, and prices that nobody tells. Decisions are everyday events, so only metrics count them. */
+/**
+ * Logs restrictions and releases, and prices that responses do not name. Decisions are everyday events, so only metrics count them.
+ */
 export function limitLog(log: Logger, pseudonyms: Pseudonyms, clock: Clock): Partial<LimitListener> {
   const counts = new OncePerInterval(clock);
   const lineOf = ({ kind, reason, key, untilEpochMs }: RestrictionEvent | EvictionEvent): object => {

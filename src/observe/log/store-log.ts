@@ -11,7 +11,7 @@ export function storeLog(log: Logger): Partial<StoreListener> {
   let isSubscribed = true;
   /** Failures of tasks that were logged since Redis was found. */
   const failures = new Set<string>();
-  /** Causes of the outage of now that were logged; `null` while Redis decides. */
+  /** Causes of the current outage that were logged; `null` while Redis decides. */
   let causes: Set<string> | null = null;
   return {
     lost(policy, cause) {
@@ -23,7 +23,7 @@ export function storeLog(log: Logger): Partial<StoreListener> {
       else log.error(line, 'Redis is unreachable: requests that have a limit get 503');
     },
     failed(_failure, cause) {
-      // What ends the connection is not always what keeps it away: a password that was changed, a certificate.
+      // What keeps the store away may differ from what ended the connection: a changed password, a certificate.
       if (causes === null || causes.has(cause) || causes.size >= MAX_FAILURES) return;
       causes.add(cause);
       log.error({ type: 'store', cause }, 'Redis is still unreachable');
