@@ -147,7 +147,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE:
     'another process already listens there. Stop it, or give this gateway addresses of its own under "listen" (several on one machine: docs/more-cores.md)',
   EACCES: 'permission denied (ports below 1024 need extra privileges)',
-  ENOTSOCK: 'a file that is no socket is there',
-  ENOTSUP: 'this system lets no threads share an address: take "workers" out',
+  ENOTSOCK: 'there is a file that is not a socket',
+  ENOTSUP: 'threads cannot share an address on this system: remove "workers"',
   EADDRNOTAVAIL: 'this machine has no such address',
 };

@@ -36,7 +36,7 @@ export function compareSizes(now: number, before: number, text: string): Differe
   return differ(now < before ? 'stricter' : 'looser', text, left);
 }
 
-/** Compares maxima as `compareSizes` does; `null` is no maximum. `format` shows each: `max_body any, before 1KiB`. */
+/** Compares maxima as `compareSizes` does; `null`: no maximum. `format` shows each: `max_body any, before 1KiB`. */
 export function compareMaxima(
   key: string,
   now: number | null,

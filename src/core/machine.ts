@@ -84,7 +84,7 @@ async function memoryLimit({ version, folder }: Place, read: Read): Promise<numb
   return limitIn(await read(`${folder}/${version === 'v2' ? 'memory.max' : 'memory.limit_in_bytes'}`));
 }
 
-/** Reads a number above 0; anything else, such as `max` or -1, is no limit. */
+/** Reads a number above 0; anything else, such as `max` or -1, means no limit. */
 function limitIn(text: string): number {
   const value = Number.parseInt(text, 10);
   return value > 0 ? value : Infinity;

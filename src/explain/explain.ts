@@ -278,7 +278,7 @@ function chooseFor(
   const which = mayHaveToken(route, caller) ? 'without a token this one' : 'this one';
   const where =
     key === null
-      ? "which one is this caller's is not known: name it, or its address"
+      ? 'which one this caller uses is unknown: name the caller, or its address'
       : `${which} goes to ${chosen.upstream.name}`;
   return { route: chosen, rows: [['shares', `${listed} of callers; ${where}`]] };
 }

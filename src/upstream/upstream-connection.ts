@@ -212,7 +212,7 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
   take(count: number): boolean {
     // Unsolicited bytes could be taken for the response to the next request.
     if (this.#call === null || this.#phase === 'proving') {
-      this.#onBroken(new Error('the upstream sent what nobody asked for'));
+      this.#onBroken(new Error('the upstream sent bytes that were not requested'));
       return false;
     }
     try {

@@ -72,7 +72,7 @@ function checkOwnAddresses(file: ConfigFile): void {
       const { data: place } = upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry);
       const own = Object.entries(listen ?? {}).find(([, listener]) => isAt(listener?.address, place));
       if (own === undefined) continue;
-      const message = `this is the gateway itself (listen.${own[0]}), and each request would come again: in a container, localhost is the container`;
+      const message = `this is the gateway itself (listen.${own[0]}), so each request would return to it: in a container, localhost is the container`;
       const at = url === undefined ? ['urls', index] : ['url'];
       file.warn(['upstreams', name, ...at], message);
     }

@@ -61,7 +61,7 @@ function checkTokenKind(rules: Section, { client_id: client }: RawMap): void {
   const { token_kind: kind, audience } = rules.raw;
   if (kind !== 'access_or_id') return;
   const everyone =
-    'would let in the ID tokens of every client: name the audience, since nothing else tells them apart';
+    'would accept the ID tokens of every client: name the audience, since nothing else distinguishes them';
   const own = `every ID token that the client ${JSON.stringify(client)} ever gets opens this API, and ID tokens are often passed on and logged: have the provider issue tokens for an audience of their own`;
   const also = 'ID tokens for this audience open this API as well: keep them as secret as access tokens';
   if (audience === 'any') rules.add('token_kind', everyone);

@@ -184,7 +184,7 @@ function isEmptyMap(value: unknown): boolean {
 
 function checkEmptyShadow(part: Section<LimitsFiles>): void {
   if (isEmptyMap(part.raw.shadow))
-    part.addKey('shadow', '"shadow" tries no numbers: write true, or a quota such as user: 10/5s');
+    part.addKey('shadow', '"shadow" has no quota to try: write true, or a quota such as user: 10/5s');
 }
 
 function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly LimitLine[]): void {
@@ -259,11 +259,11 @@ function checkPrice(
   const quotas = [...quotasAt([], written)].flatMap(([, quota]) => (quota.unit === 'cost' ? [quota] : []));
   const [smallest] = quotas.toSorted((one, other) => one.units - other.units);
   if (smallest === undefined) {
-    const message = `a price that the response tells needs a quota with "unit: cost" in the bucket "${bucket}", such as user: { limit: 200000/day, unit: cost }`;
+    const message = `a price in the response needs a quota with "unit: cost" in the bucket "${bucket}", such as user: { limit: 200000/day, unit: cost }`;
     file.add([...path, 'response_field'], message);
   } else if (written.algorithm === 'smooth') {
     const message =
-      'in a smooth bucket units return all the time, so what a response tells too late could never be made up for: leave out "algorithm: smooth", or write the cost as a number';
+      'in a smooth bucket units return all the time, so a price that is known too late could not be charged: leave out "algorithm: smooth", or write the cost as a number';
     file.add([...path, 'response_field'], message);
   } else addParallel(file, [...path, 'most'], smallest, cost ?? 1, most);
 }

@@ -11,7 +11,7 @@ import { type Move, movesBetween } from './compare-routes.ts';
 
 const CLASSES = ['user', 'bot', 'address'] as const;
 
-/** The quotas of classes after all fallbacks; `null` is no limit. */
+/** The quotas of classes after all fallbacks; `null`: no limit. */
 export interface ClassQuotas {
   /** The classes of gateway.yaml with their own quota. */
   readonly names: readonly string[];

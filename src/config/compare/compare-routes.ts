@@ -109,7 +109,7 @@ function probesOf(pattern: RoutePattern): Probe[] {
   }));
 }
 
-/** Requests that move from one value to another; `null` is no value. */
+/** Requests that move from one value to another; `null`: no value. */
 export interface Move<T> {
   readonly labels: readonly string[];
   readonly now: T | null;

@@ -113,9 +113,12 @@ function checkKeys(route: RouteInFile): void {
     route.add('accept', 'has no effect with "authentication: none", which ignores tokens and keys');
   if (asList(accept).includes('token')) return;
   if (asMap(require).claims !== undefined)
-    route.add(['require', 'claims'], 'nobody could meet it: API keys have no claims');
+    route.add(['require', 'claims'], 'no caller could meet it: API keys have no claims');
   if (introspection !== false)
-    route.add('introspection', 'has no effect without "token" under accept: only tokens are asked about');
+    route.add(
+      'introspection',
+      'has no effect without "token" under accept: the provider is asked about tokens only',
+    );
 }
 
 const PASSED_ON = {

@@ -141,7 +141,7 @@ const concurrent = bucketSetting({
   compare: ({ config: now }, { config: before }) => compareConcurrent(now, before),
 });
 
-/** Compares how many concurrent requests of one caller two buckets allow; `undefined` is no bucket. */
+/** Compares how many concurrent requests of one caller two buckets allow; `undefined`: the bucket does not exist. */
 export function compareConcurrent(
   now: { readonly concurrent?: number | undefined } | undefined,
   before: { readonly concurrent?: number | undefined } | undefined,

@@ -7,7 +7,7 @@ import { ODD_IPV4 } from '../values/index.ts';
 
 const TO = 'expected an http or https URL such as https://new.example.com/, or a path such as /new';
 const PLACE =
-  'a redirect takes over the path as https://new.example.com{path}, right behind the host, or its end as /new/{rest}, behind a slash';
+  'a redirect takes over the path as https://new.example.com{path}, directly after the host, or its end as /new/{rest}, after a slash';
 const PLACEHOLDER = /\{(?:path|rest)\}/;
 
 /** An address sent as written, except for a placeholder: visible ASCII, without characters that browsers change. */
@@ -16,7 +16,7 @@ export function redirectTarget() {
     .string({ error: TO })
     .regex(/^[\x21-\x7e]+$/, { error: TO, abort: true })
     .refine(to => !/[{}]/.test(to.replace(PLACEHOLDER, '')), {
-      error: `${PLACE}; other parameters do not go along`,
+      error: `${PLACE}; other parameters are not possible`,
       abort: true,
     })
     .refine(isWellPlaced, { error: PLACE, abort: true })

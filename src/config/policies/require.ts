@@ -14,7 +14,8 @@ export const requires = routePolicy({
   check(route) {
     const { require, authentication } = route.raw;
     if (isMap(require) && Object.keys(require).length === 0) route.add('require', NOTHING);
-    const message = 'nobody could meet it: "authentication: none" ignores tokens. Leave out one of the two';
+    const message =
+      'no caller could meet it: "authentication: none" ignores tokens. Leave out one of the two';
     if (require !== undefined && authentication === 'none') route.addKey('require', message);
   },
   section: 'caller',

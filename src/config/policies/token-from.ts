@@ -12,7 +12,7 @@ const place = z.union(
   [
     z.strictObject({ query: nameOfPlace.describe('A parameter of the query.') }),
     z.strictObject({
-      subprotocol: nameOfPlace.describe('A word in Sec-WebSocket-Protocol behind which the token follows.'),
+      subprotocol: nameOfPlace.describe('A word in Sec-WebSocket-Protocol that precedes the token.'),
     }),
     z.strictObject({
       cookie: nameOfPlace.describe(

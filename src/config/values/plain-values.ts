@@ -167,6 +167,6 @@ export function timeZone() {
     if (isTimeZone(name)) return;
     const meant = didYouMean(name, Intl.supportedValuesOf('timeZone'));
     const advice = meant || ': write UTC, or a name such as Europe/Berlin';
-    refuseQuoting(context, `"${name}" is no time zone of the IANA database${advice}`, expected);
+    refuseQuoting(context, `"${name}" is not a time zone of the IANA database${advice}`, expected);
   });
 }

@@ -110,7 +110,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   }
 
   body(terms: BodyTerms): BodySource {
-    if (this.requestBody === null) throw new Error('a request without a body was asked for it');
+    if (this.requestBody === null) throw new Error('the body of a request without one was requested');
     return this.requestBody.withTerms(terms);
   }
 

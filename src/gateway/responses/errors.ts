@@ -120,7 +120,7 @@ function demandedOf({ scopes, roles, claims }: Requirement): Readonly<Record<Sho
 export function signedInElsewhere(): GatewayError {
   return refusal(
     400,
-    'The access tokens of this session are refused from now on. They are of a provider where this gateway signs no users in, so the refresh token was sent nowhere and is still valid: revoke it there.',
+    'The access tokens of this session are refused from now on. The refresh token is still valid: this gateway does not sign users in at its provider, so revoke it there.',
   );
 }
 

@@ -132,7 +132,7 @@ export class ApiKeys {
     this.inUse.use(this.#callers, this.#parts);
   }
 
-  /** Called when a configuration without keys comes into use. */
+  /** Called when a configuration without keys replaces this one. */
   retire(): void {
     this.inUse.use(new Map(), this.#parts);
   }
@@ -164,7 +164,7 @@ function callerOf(
     principal: principalOf('key', [line.name]),
     expiresAtMs: line.notAfterMs ?? Number.POSITIVE_INFINITY,
     identityFields: identityFields(named, identityHeaders),
-    rulings: judgeRequirements(grantsOf(line), requirements, [], false),
+    shortfalls: judgeRequirements(grantsOf(line), requirements, [], false),
   };
 }
 

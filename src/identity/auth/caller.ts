@@ -59,7 +59,7 @@ export interface Caller extends Revocable {
    */
   readonly claims: JsonObject;
   /** What the token lacks for each requirement, in the form that `shortfallOf` reads. */
-  readonly rulings: string;
+  readonly shortfalls: string;
   /** The version of the issuer's revocations that the token was last checked against; 0 if never. */
   passedVersion: number;
 }
@@ -101,7 +101,7 @@ export function callerOf(
     proofKey: boundKey(claims),
     identityFields: identityFields(claims, options.identityHeaders),
     claims: keptOf(claims, options.keptClaims),
-    rulings: judgeRequirements(claims, options.requirements, options.roleClaims),
+    shortfalls: judgeRequirements(claims, options.requirements, options.roleClaims),
     passedVersion: 0,
   };
 }
@@ -122,8 +122,8 @@ function identifyingClaims(
 }
 
 /** What the caller's token lacks for a requirement of its configuration; `null` if nothing. */
-export function shortfallOf({ rulings }: Caller, requirement: Requirement): Shortfall | null {
-  return shortfallIn(rulings, requirement);
+export function shortfallOf({ shortfalls }: Caller, requirement: Requirement): Shortfall | null {
+  return shortfallIn(shortfalls, requirement);
 }
 
 /** The value of a claim that the caller's token has, or `undefined`. Only claims of `keptClaims` are found. */

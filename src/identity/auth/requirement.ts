@@ -33,8 +33,8 @@ export function judgeRequirements(
 }
 
 /** What a token lacks for a requirement, by the letters of `judgeRequirements`; `null` if nothing. */
-export function shortfallIn(rulings: string, { index }: Requirement): Shortfall | null {
-  const letter = rulings.charAt(index);
+export function shortfallIn(shortfalls: string, { index }: Requirement): Shortfall | null {
+  const letter = shortfalls.charAt(index);
   if (letter === MET) return null;
   if (letter === LACKING.scopes) return 'scopes';
   return letter === LACKING.roles ? 'roles' : 'claims';

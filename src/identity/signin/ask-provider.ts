@@ -188,7 +188,10 @@ function decoded(body: Buffer, coding: string | undefined, maxBytes: number): Bu
   if (name === '' || name === 'identity') return body;
   const decode = DECODERS.get(name);
   if (decode === undefined)
-    throw new ProviderFault('nonsense', "the provider's response has a content coding nobody asked for");
+    throw new ProviderFault(
+      'nonsense',
+      "the provider's response has a content coding that was not requested",
+    );
   try {
     return decode(body, { maxOutputLength: maxBytes });
   } catch {

@@ -16,8 +16,8 @@ export interface AnnouncerOptions {
    */
   readonly thread?: {
     /**
-     * Whether this thread does what happens once per process: when a client starts over, its offences are forgotten by the thread
-     * that ended its restriction, or else, if that was in another process, by the main one.
+     * Whether this is the main thread, which does what must happen once per process. When a restriction ends, the client's offences
+     * are forgotten by the thread that ended it, or by the main thread if another process did.
      */
     readonly isMain: boolean;
     /** Called for each restriction of another process when its client is first seen here. */

@@ -5,9 +5,9 @@ import { OncePerInterval } from './once-per-interval.ts';
 
 const UNPRICED = {
   untold:
-    'responses lack the field that should tell what their requests cost: what was reserved for them stands',
+    'responses lack the field that should name the cost of their requests: the reserved cost is charged',
   wrong:
-    'the field that should tell what requests cost is not one whole number: what was reserved for them stands',
+    'the field that should name the cost of requests is not one whole number: the reserved cost is charged',
 } as const;
 
 /**

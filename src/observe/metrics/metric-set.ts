@@ -364,7 +364,7 @@ export class MetricSet {
   /**
    * Metrics in Prometheus' text format, merged with the values of other threads. Written in slices: this thread may serve.
    *
-   * @param names of the metrics; all if empty
+   * @param names the names of the metrics; all if empty
    */
   async text(
     others: readonly Levels[],

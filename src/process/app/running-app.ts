@@ -251,7 +251,7 @@ class RunningApp implements PlaneApp {
     const following = (this.#following?.then(run) ?? run()).finally(() => {
       if (this.#following === following) this.#following = null;
     });
-    // Whoever awaits `#following` handles a failure.
+    // A failure reaches the code that awaits `#following`.
     following.catch(() => {});
     this.#following = following;
   }
@@ -457,7 +457,7 @@ class RunningApp implements PlaneApp {
     if (!this.#started) return 'starting';
     if (this.#workers?.serves === false) return 'all workers are being replaced';
     if (this.#limiting.redis?.isReady === false) return 'waiting for Redis';
-    if (this.#limiting.redis?.refuses === true) return 'Redis is away, and on_failure is closed';
+    if (this.#limiting.redis?.refuses === true) return 'Redis is unreachable, and on_failure is closed';
     return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
   }
 }

@@ -12,17 +12,18 @@ const STAND_INS: Readonly<Record<string, StandIn>> = {
   /** The counter shared by a caller's main values beyond the maximum. */
   caller: {
     count: ({ ofCallers }) => ofCallers,
-    message: 'callers use more main values than keys_per_caller: the further ones of each share one counter',
+    message:
+      'callers use more main values than keys_per_caller: the further values of each caller share one counter',
   },
   /** The counter shared by the addresses of a network that has used up its share of the table, or found it full. */
   network: {
     count: ({ ofNetworks }) => ofNetworks,
-    message: 'addresses of a network without room for more counters share one',
+    message: 'the addresses of a network share one counter, because there is no room for more',
   },
   /** The counter shared by all callers for whom the table has no room. */
   everyone: {
     count: ({ overflows }) => overflows,
-    message: 'there is no room for counters of their own for new callers: they share one (caps.limit_keys)',
+    message: 'there is no room for separate counters of new callers: they share one (caps.limit_keys)',
   },
 };
 

@@ -51,7 +51,7 @@ export class WholeFile {
     if (header === null || header['weir'] !== this.#kind || typeof header['atEpochMs'] !== 'number')
       throw new StateUnreadable('it was not written by a gateway');
     if (header['form'] !== FORM)
-      throw new StateUnreadable(`its form is ${header['form']}, and this version knows ${FORM}`);
+      throw new StateUnreadable(`its format is ${header['form']}, and this version knows ${FORM}`);
     const content = bytes.subarray(0, end);
     const sum = checksumLine(createHash('sha256').update(content));
     if (end < bodyAt || bytes.toString('latin1', end) !== sum)
@@ -127,7 +127,7 @@ async function readWhole(file: Awaited<ReturnType<WritableFiles['open']>>): Prom
     const { bytesRead } = await file.read(piece, 0, piece.length, null);
     if (bytesRead === 0) return Buffer.concat(pieces);
     bytes += bytesRead;
-    if (bytes > MAX_BYTES) throw new StateUnreadable('it is too large to be ours');
+    if (bytes > MAX_BYTES) throw new StateUnreadable('it is too large: no gateway writes such a file');
     pieces.push(piece.subarray(0, bytesRead));
   }
 }

@@ -12,7 +12,7 @@ export function lateLog(log: Logger, clock: Clock): () => void {
     if (answers > 0)
       log.warn(
         { type: 'worker', answers, waitedMs: KNOWN_MS },
-        'a worker hangs: answers were sent before all workers had applied them',
+        'a worker hangs: responses were sent before all workers had applied a change',
       );
   };
 }

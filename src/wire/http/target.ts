@@ -116,7 +116,7 @@ const REJECTED = {
   emptySegment: { rejected: 'the path has an empty segment: send single slashes' },
   escape: {
     rejected:
-      'the path has a "%" that is no escape, or the escape of a slash, backslash or control character',
+      'the path has a "%" that is not an escape, or the escape of a slash, backslash or control character',
   },
   character: {
     rejected: 'the request target has a backslash, a "#", a space, a control character or one outside ASCII',

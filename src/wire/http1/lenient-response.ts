@@ -31,7 +31,7 @@ export function readLenientHead(bytes: Buffer, end: number): ResponseHead | null
   const text = strictSection(bytes.toString('latin1', 0, sectionEnd));
   const strict = Buffer.from(text, 'latin1');
   const head = readResponseHead(strict, strict.length, text);
-  if (head === null) throw new MalformedMessage('a head that ends before its time');
+  if (head === null) throw new MalformedMessage('a head that ends too early');
   return { ...head, fields: withoutDoubles(head.fields), bytes: sectionEnd };
 }
 

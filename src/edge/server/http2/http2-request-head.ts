@@ -184,13 +184,13 @@ class PseudoFields {
   /** Returns why the pseudo-fields are malformed; `null` if they are not. */
   flaw(): string | null {
     const { method, scheme, path, protocol } = this;
-    if (!KNOWN_METHODS.has(method) && !TOKEN.test(method)) return 'the method is no token';
+    if (!KNOWN_METHODS.has(method) && !TOKEN.test(method)) return 'the method is not a token';
     // RFC 9113, 8.5: a CONNECT names only its authority, unless it is extended (RFC 8441, 4).
     if (method === 'CONNECT' && protocol === '') return null;
     if (scheme !== 'https' && scheme !== 'http') return ':scheme is neither http nor https';
     // RFC 9113, 8.3.1: only a path is allowed, or `*` for OPTIONS. An absolute-form would name a second authority.
     if (path.charCodeAt(0) === SLASH || (path === '*' && method === 'OPTIONS')) return null;
-    return ':path is no path';
+    return ':path is not a path';
   }
 }
 

@@ -82,7 +82,7 @@ function shown([first]: readonly FlawedKey[]): string {
 function readKey(jwk: JsonObject, known: readonly VerificationKey[]): VerificationKey | FlawedKey | null {
   if (isForEncryption(jwk)) return null;
   const id = member(jwk, 'kid') ?? null;
-  if (id !== null && typeof id !== 'string') return { keyId: null, flaw: 'a kid that is no text' };
+  if (id !== null && typeof id !== 'string') return { keyId: null, flaw: 'a kid that is not text' };
   const flawedBy = (flaw: string) => ({ keyId: id?.slice(0, MAX_SHOWN) ?? null, flaw });
   const use = given(jwk, 'use');
   if (use !== undefined && use !== 'sig') return flawedBy(`a use that is not "sig": ${quoted(use)}`);

@@ -244,7 +244,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   protected section(id: number, section: HeaderSection, ends: boolean): void {
-    if (id % 2 === 0) throw protocolFault('a stream of an even number');
+    if (id % 2 === 0) throw protocolFault('a stream with an even number');
     if (id > this.#lastId) this.#open(id, section, ends);
     else if (id >= this.#skippedFrom && id < this.#skippedTo)
       throw protocolFault('a stream below one that was opened');

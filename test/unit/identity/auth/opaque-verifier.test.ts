@@ -166,7 +166,7 @@ describe('the answer', () => {
     room.answer = async () => says({ ...MEMBERS, client_id: 'robot', plan: 'gold', scope: 'a b' });
     expect(await room.verifier.verify(TOKEN, ADDRESS, ANY)).toMatchObject({
       ...{ kind: 'bot', class: 'partner', principal: 'bot:web', issuer: options.issuer, key: null },
-      ...{ identityFields: ['X-Auth-Subject', 'ada', 'X-Auth-Client', 'web'], rulings: 'm' },
+      ...{ identityFields: ['X-Auth-Subject', 'ada', 'X-Auth-Client', 'web'], shortfalls: 'm' },
       ...{ claims: { plan: 'gold' }, expiresAtMs: (START_S + 330) * 1_000 },
     });
   });
