@@ -11,7 +11,7 @@ import { type Logger, MissingPackages, makeLogger, standardOutput } from '../obs
 import { type App, startAlone } from '../process/app/index.ts';
 import { loadInThread } from '../process/loading/index.ts';
 import {
-  collectBesideWorkers,
+  collectInMainThread,
   collectOnOneThread,
   collectWhatStartingLeft,
   startWithWorkers,
@@ -50,7 +50,7 @@ export async function runGateway(
     const { count } = snapshot.workers;
     app = await (count === 1
       ? startAlone(snapshot, { ...options, beforeServing: collectWhatStartingLeft })
-      : startWithWorkers({ ...options, beforeServing: collectBesideWorkers }, threadHost(count)));
+      : startWithWorkers({ ...options, beforeServing: collectInMainThread }, threadHost(count)));
   } catch (error) {
     await output.flush();
     terminal.err(`weir serve: ${whyNotStarted(error)}\n`);

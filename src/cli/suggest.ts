@@ -190,12 +190,12 @@ function claimNotes(limit: SuggestedLimit, limits: readonly SuggestedLimit[]): N
   if (part === 'otherwise')
     return [
       !isTold &&
-        `${nameOf(limit)}: no token in the logs has a number in the claim ${claim}, so they show nothing about max: it must allow the largest plan that you sell`,
+        `${nameOf(limit)}: no token in the logs has a number in the claim ${claim}, so they show nothing about "max": it must allow the largest plan that you sell`,
     ];
   const cut = suggested !== null && highestSaid > suggested;
   return [
-    `${nameOf(limit)}: tokens say up to ${formatCount(highestSaid)} in the claim ${claim}${cut ? ', which the suggested max cuts: keep what you sell' : ''}`,
-    !isTold && `${nameOf(limit)}: every token has a number, so the logs show nothing about otherwise`,
+    `${nameOf(limit)}: tokens say up to ${formatCount(highestSaid)} in the claim ${claim}${cut ? ', more than the suggested max: keep what you sell' : ''}`,
+    !isTold && `${nameOf(limit)}: every token has a number, so the logs show nothing about "otherwise"`,
   ];
 }
 

@@ -32,7 +32,7 @@ export function holdsLimits(value: unknown): boolean {
 }
 
 /** The errors of a gateway.yaml, except those about missing secrets: an unset variable, or a missing or wrong file. */
-export function errorsBesideSecrets(file: ConfigFile): Diagnostic[] {
+export function errorsExceptSecrets(file: ConfigFile): Diagnostic[] {
   const secrets = secretsIn(file)
     .filter(path => file.isVariable(path))
     .map(path => file.place(path));

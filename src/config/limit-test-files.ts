@@ -6,7 +6,7 @@ import { readLimits, readLimitsAlone } from './compile/index.ts';
 import { compileData, dataOf } from './config-data.ts';
 import type { Diagnostic, Environment, Path, Read } from './file/index.ts';
 import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
-import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './gateway-file.ts';
+import { errorsExceptSecrets, errorsOf, holdsLimits, readGateway } from './gateway-file.ts';
 import type { Snapshot } from './model/index.ts';
 import * as schema from './schema/index.ts';
 import { type GatewayConfig, gatewaySchema, MAX_CLASSES, withoutSecrets } from './settings/index.ts';
@@ -30,7 +30,7 @@ async function loadGatewayUnderTest(
   const { limits, files } =
     limitsPath === null ? await readLimits(file, env) : await readLimitsAlone(limitsPath, env);
   if (files !== null) checkLimits(files, file);
-  const diagnostics = [...errorsBesideSecrets(file), ...errorsIn(files)];
+  const diagnostics = [...errorsExceptSecrets(file), ...errorsIn(files)];
   if (gateway === undefined || limits === undefined || diagnostics.length > 0)
     return { ok: false, diagnostics };
   return { ok: true, snapshot: compile(gateway, limits) };

@@ -18,11 +18,11 @@ import {
   type ConfigFile,
   KeyPlaces,
   Readings,
-  withHaste,
+  withFastHeap,
   withLeanHeap,
   withoutPipes,
 } from './file/index.ts';
-import { errorsBesideSecrets, errorsOf, readGateway } from './gateway-file.ts';
+import { errorsExceptSecrets, errorsOf, readGateway } from './gateway-file.ts';
 import { everyLimit, type Snapshot } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
@@ -77,7 +77,7 @@ export type LoadResult =
  * content. The files form one configuration: an error in one prevents the use of all.
  */
 export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
-  const run = options.forCommand === true ? withHaste : withLeanHeap;
+  const run = options.forCommand === true ? withFastHeap : withLeanHeap;
   return run(() => load(path, options));
 }
 
@@ -158,7 +158,7 @@ async function readSources(
   if (keysFile !== null) checkKeyClasses(keysFile, file);
   const names = [file, ...(limitsFiles?.files ?? [])].map(({ name }) => name);
   const { mayLackSecrets = false } = options;
-  const errors = mayLackSecrets ? errorsBesideSecrets(file) : errorsOf(file);
+  const errors = mayLackSecrets ? errorsExceptSecrets(file) : errorsOf(file);
   const others = file.diagnostics.filter(({ severity }) => severity !== 'error');
   const diagnostics = [
     ...(mayLackSecrets ? [...errors, ...others] : file.diagnostics),

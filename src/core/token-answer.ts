@@ -15,4 +15,4 @@ export interface NoAnswer {
   readonly reached: boolean;
 }
 
-export type ToldOfToken = TokenAnswer | NoAnswer;
+export type TokenReply = TokenAnswer | NoAnswer;

@@ -88,7 +88,7 @@ export const authentication = routePolicy({
       `authentication ${now.authentication}, before ${before.authentication}`,
     ),
     ...compareLists(manyOf(now), manyOf(before), { removed: 'no longer accepts', added: 'accepts' }),
-    compareStrictness(now.closeAtExpiry, before.closeAtExpiry, 'responses end with their token'),
+    compareStrictness(now.closeAtExpiry, before.closeAtExpiry, 'responses end when their token expires'),
     compareTimes('introspection', now.introspectionMs, before.introspectionMs),
   ],
 });

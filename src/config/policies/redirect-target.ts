@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { hasOddIpv4, pathBehind } from '../../wire/http/index.ts';
+import { hasOddIpv4, pathWithoutFirst } from '../../wire/http/index.ts';
 import { asMap, type Section } from '../file/index.ts';
 import { ODD_IPV4 } from '../values/index.ts';
 
@@ -96,6 +96,6 @@ export function locationFor(
   path: string,
   query: string,
 ): string {
-  const taken = leftOut === null ? '' : pathBehind(path, leftOut);
+  const taken = leftOut === null ? '' : pathWithoutFirst(path, leftOut);
   return before + taken + behind + (afterQuery === null ? '' : query + afterQuery);
 }

@@ -259,6 +259,6 @@ const REWRITTEN: ReadonlySet<string> = new Set([
 ]);
 
 /** The upstream's forwarded fields that stay when its 429 is rewritten. */
-export function fieldsBeside(fields: Fields): string[] {
+export function keptFieldsOf(fields: Fields): string[] {
   return withoutFields(fields, name => REWRITTEN.has(name.toLowerCase()));
 }

@@ -118,7 +118,7 @@ export class UpstreamRefusal {
     // Keep the upstream's own six fields, which describe its bucket: ours would show units left, which some clients trust more than
     // the wait.
     const isTheirs = family !== null && responses.isWholeBucket(family);
-    for (const part of responses.fieldsBeside(isTheirs ? this.#passing : this.#keep(false)))
+    for (const part of responses.keptFieldsOf(isTheirs ? this.#passing : this.#keep(false)))
       fields.push(part);
     const rate = isTheirs ? null : responses.untilRetry(exchange.rate, refusal.retryAfterMs, exchange.clock);
     if (rate === null && !isTheirs) fields.push('X-RateLimit-Scope', 'shared');

@@ -15,7 +15,7 @@ interface OpaqueDependencies {
     token: string,
     address: string | null,
     maxAgeMs: number,
-  ) => core.ToldOfToken | Promise<core.ToldOfToken>;
+  ) => core.TokenReply | Promise<core.TokenReply>;
   readonly revocations: IssuerRevocations;
   /** Limits how many requests to the provider an address can cause; `null` for no limit. */
   readonly budget: TokenBudget | null;
@@ -179,7 +179,7 @@ export class OpaqueVerifier implements TokenVerifier {
     return verdict;
   }
 
-  #conclude(told: core.ToldOfToken, tokenHash: string): Verdict {
+  #conclude(told: core.TokenReply, tokenHash: string): Verdict {
     if ('error' in told) return { kind: 'unanswered', error: told.error };
     const { members, askedAtMs } = told;
     const verdict = members === null ? invalid('inactive') : this.#callerOf(members, tokenHash, askedAtMs);

@@ -133,7 +133,7 @@ export class Introspection {
     token: string,
     address: string | null,
     maxAgeMs: number,
-  ): core.ToldOfToken | Promise<core.ToldOfToken> {
+  ): core.TokenReply | Promise<core.TokenReply> {
     return this.#question(token, keyOf(token), { address, maxAgeMs });
   }
 
@@ -188,7 +188,7 @@ export class Introspection {
     return told;
   }
 
-  #know(key: string, told: core.ToldOfToken): Activity | GatewayError {
+  #know(key: string, told: core.TokenReply): Activity | GatewayError {
     if ('error' in told) return told.error;
     const activity = told.members === null ? 'inactive' : 'active';
     this.#known.set(key, { activity, askedAtMs: told.askedAtMs });

@@ -66,7 +66,7 @@ export class RestrictionLedger {
     return null;
   }
 
-  /** Called if the replay refused the request before the limits, so that its logged end is not an offence. */
+  /** Called if the replay refused the request before its limits were checked. Its end in the log is then not an offence. */
   passedOver(request: LoggedRequest): void {
     if (isAwaited(request)) this.#keep(request, 'harmless');
   }

@@ -16,9 +16,9 @@ const SHARE_STEP_MS = 1_000;
 
 /** Limits ejections, and is notified of changes in health. */
 export interface HealthWatch {
-  /** Whether another endpoint may be ejected: never more than half are out. */
+  /** Whether another endpoint may be ejected: at most half may be out. */
   mayEject(): boolean;
-  /** Called when the endpoint is out, also if only the reason changed, or back: then `reason` is null. */
+  /** Called when the endpoint is taken out of use, when the reason for that changes, and with `null` when it is back. */
   changed(reason: OutReason | null): void;
 }
 

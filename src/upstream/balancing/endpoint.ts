@@ -5,7 +5,7 @@ import type { Candidate } from './balancer.ts';
 import { textHash } from './caller-rank.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 
-/** How many quarters of a second a failure counts as in flight: at least one full second. */
+/** Slots for which a failure counts as in flight. Five, because the first one may be nearly over: so at least a second. */
 const FAILURE_SLOTS = 5;
 const FAILURE_SLOT_MS = 250;
 

@@ -57,7 +57,7 @@ export function corsFields(
   if (origin === undefined || !mayUse(rules, origin)) return vary;
   const exposed = rules.policies ? EXPOSED_WITH_POLICIES : EXPOSED;
   const all = isOfCalls ? exposed + EXPOSED_OF_CALLS : exposed;
-  const exposedToo = namesBeside(all, [
+  const exposedToo = appendNames(all, [
     ...(rules.proofs ? ['DPoP-Nonce'] : []),
     ...theirs,
     ...rules.exposeHeaders,
@@ -69,7 +69,7 @@ export function corsFields(
  * Appends names to a list, each once, ignoring letter case: those that the service's lists contain. Leaves out texts that are not
  * field names.
  */
-function namesBeside(list: string, more: readonly string[]): string {
+function appendNames(list: string, more: readonly string[]): string {
   if (more.length === 0) return '';
   const known = new Set(list.toLowerCase().split(', '));
   let added = '';

@@ -349,7 +349,7 @@ export interface PathChange {
  * well: a path is cut only at a slash, and a base is canonical and does not end with one.
  */
 export function servicePath(path: string, { strippedSegments, base }: PathChange): string {
-  const rest = strippedSegments === 0 ? path : pathBehind(path, strippedSegments);
+  const rest = strippedSegments === 0 ? path : pathWithoutFirst(path, strippedSegments);
   return base === '' ? rest : base + rest;
 }
 
@@ -370,7 +370,7 @@ export function clientPath(path: string, { strippedPrefix, base }: PathChange): 
 }
 
 /** Returns a path without its first segments; the root if none remain. */
-export function pathBehind(path: string, count: number): string {
+export function pathWithoutFirst(path: string, count: number): string {
   const at = endOfSegments(path, count);
   return at === -1 ? '/' : path.slice(at);
 }
