@@ -110,7 +110,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   }
 
   body(terms: BodyTerms): BodySource {
-    if (this.requestBody === null) throw new Error('the body of a request without one was requested');
+    if (this.requestBody === null) throw new Error('the body was requested of a request without a body');
     return this.requestBody.withTerms(terms);
   }
 

@@ -125,7 +125,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   }
 
   body(terms: BodyTerms): core.BodySource {
-    if (this.requestBody === null) throw new Error('the body of a request without one was requested');
+    if (this.requestBody === null) throw new Error('the body was requested of a request without a body');
     return this.requestBody.withTerms(terms);
   }
 

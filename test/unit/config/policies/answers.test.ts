@@ -113,7 +113,7 @@ describe('redirect and respond', () => {
       '.authentication: there is no "identity_provider" to check tokens with: add one, or write none',
     ],
   ])('%s is refused', async (keys, message) => {
-    expect((await wrongIn(keys)).map(line => line.replace(/^(\.\w+)?: (?=nobody)/, '.require: '))).toEqual([
+    expect((await wrongIn(keys)).map(line => line.replace(/^(\.\w+)?: (?=no caller)/, '.require: '))).toEqual([
       message,
     ]);
   });
