@@ -349,11 +349,11 @@ routes:
     return rows.filter(row => /^as .*bucket:/.test(row));
   };
   expect(await ofCaller(true)).toEqual([
-    'as a user: bucket: this caller is among the 10% that it holds for',
+    'as a user: bucket: this caller is among the 10% that it limits',
     'as a user: bucket: 5 in 5s, fixed window (limits.yaml:5)',
   ]);
   expect(await ofCaller(false)).toEqual([
-    'as a user: bucket: this caller is not among the 10% that it holds for',
+    'as a user: bucket: this caller is not among the 10% that it limits',
     'as a user: bucket: 5 in 5s, fixed window, in shadow: it refuses nobody (limits.yaml:5)',
   ]);
 });
