@@ -36,7 +36,7 @@ interface ObservationOptions {
   readonly reloadRecord: Partial<core.ReloadListener>;
   /** The destination of spans; `null` if there is none. */
   readonly spans: (Partial<core.ExchangeListener> & Pick<SpanExport, 'lost'>) | null;
-  /** True if the main thread of this process reports what concerns all of it. Default false: this thread does. */
+  /** True in a worker: the main thread then reports events that concern the whole process. Default: false. */
   readonly isWorker?: boolean | undefined;
 }
 

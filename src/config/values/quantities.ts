@@ -267,7 +267,7 @@ export function claimedQuota() {
       ),
       max: quota().describe('The most that the claim may say, and its period: 500/10s.'),
       otherwise: quota().describe(
-        'The quota where the token has no such claim, or one that is not an integer from 1 on. Of the same period.',
+        'The quota where the token has no such claim, or one that is not an integer from 1 on. With the same period.',
       ),
     })
     .transform(({ claim, max, otherwise }, context): ClaimedQuota => {

@@ -407,7 +407,7 @@ class ClientWatch {
   }
 }
 
-/** Compares how much a socket has transferred with the last sweep. */
+/** Finds out whether a socket has transferred bytes since the last sweep. */
 class SocketProgress {
   readonly #socket: Socket;
   #bytesRead = 0;

@@ -467,7 +467,7 @@ export const METRICS = {
     'Time of the last reload, successful or not; the start time until the first one.',
   ),
   weir_config_reload_longest_turn_seconds: gauge(
-    'The longest time for which the last reload kept a thread that serves from all other work; 0 until the first one. Of several workers, the longest of all.',
+    'The longest time for which the last reload kept a thread that serves from all other work; 0 until the first one. With several workers, the longest of all.',
     {},
     { across: 'max' },
   ),
