@@ -19,7 +19,7 @@ import { HeadReader } from './http2-request-head.ts';
 
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
-/** How long a client has to answer the PING behind the first GOAWAY. After that, both are assumed to have been read. */
+/** How long a client has to answer the PING after the first GOAWAY. After that, both are assumed to have been read. */
 const GOAWAY_MS = 1_000;
 /** How long a client may take to close a connection that we have closed. */
 const CLOSE_MS = 2_000;

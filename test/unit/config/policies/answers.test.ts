@@ -113,9 +113,9 @@ describe('redirect and respond', () => {
       '.authentication: there is no "identity_provider" to check tokens with: add one, or write none',
     ],
   ])('%s is refused', async (keys, message) => {
-    expect((await wrongIn(keys)).map(line => line.replace(/^(\.\w+)?: (?=no caller)/, '.require: '))).toEqual([
-      message,
-    ]);
+    expect((await wrongIn(keys)).map(line => line.replace(/^(\.\w+)?: (?=no caller)/, '.require: '))).toEqual(
+      [message],
+    );
   });
 
   it.each(['/new/{id}', 'https://a.example{path}{path}', '/{rest}/{rest}', '/a{', 'https://{host}/'])(
