@@ -29,7 +29,7 @@ export function* compareLimits(now: LimitsConfig, before: LimitsConfig): Steps<W
   ];
 }
 
-/** Clients that share such a network now have their own quotas. */
+/** For the prefix of a translator: if it is added, clients behind the translator no longer share a quota. */
 const TRANSLATED = {
   added: 'counts addresses by the IPv4 address in them for',
   removed: 'no longer counts addresses by the IPv4 address in them for',

@@ -491,7 +491,7 @@ function reloadSink(
   };
 }
 
-/** Sets which addresses count as one, and keeps it through reloads: counters are named by the keys of addresses. */
+/** Keeps the rules for which addresses count as one until a restart, because counters are named by the keys of addresses. */
 function withKeysOf({ limits: { keying } }: Snapshot, next: Snapshot): Snapshot {
   return { ...next, limits: { ...next.limits, keying } };
 }
