@@ -26,6 +26,20 @@ const WORDS: readonly Rule[] = [
   { pattern: /\b(?:goes|going) down\b(?= *[.,;:)]|$)/gi, instead: 'shut down' },
   { pattern: /\bhears? (?:of|when|how|what|that)\b/gi, instead: 'is notified of' },
   { pattern: /\b(?:ha(?:s|ve) come|is here|are here|came|comes) whole\b/gi, instead: 'complete' },
+  {
+    pattern: /\b(?:go|goes|going|went|sent|sends?) along\b/gi,
+    instead: 'is kept, forwarded, or sent with it',
+  },
+  { pattern: /\bright behind\b/gi, instead: 'directly after' },
+  { pattern: /\bnobody (?:asked|asks) for\b/gi, instead: 'that was not requested' },
+  { pattern: /\b(?:is|are|was|were) away\b/gi, instead: 'unreachable, or not there' },
+  { pattern: /\b(?:has|have) not (?:the|an?|its|their|any|enough)\b/gi, instead: 'does not have' },
+  { pattern: /\bknow[ns]? \w+ no more\b/gi, instead: 'no longer knows' },
+  { pattern: /\bby no way\b/gi, instead: 'never, or not' },
+  {
+    pattern: /\b(?:that|which|what) is no (?!longer\b|more\b|less\b|\w+er\b)/gi,
+    instead: 'is not a, or does not have',
+  },
 ];
 
 /** A comment above a type describes a thing, not an action. */

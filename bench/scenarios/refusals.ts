@@ -41,7 +41,7 @@ export const restricted: Scenario = {
 export const invalidTokens: Scenario = {
   id: 'invalid-tokens',
   title: 'Invalid tokens: 401',
-  meaning: 'A broken client that sends something that is no token, over and over.',
+  meaning: 'A broken client that sends something that is not a token, over and over.',
   quick: false,
   async run(bench) {
     const entrants = everyone(bench, PIPELINE, { without: ['nginx', 'HAProxy', 'http-proxy-3', 'Fastify'] });

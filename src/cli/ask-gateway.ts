@@ -8,7 +8,7 @@ import { errorText, nodeHttp } from '../core/index.ts';
 import type { CallerOnCommandLine } from './caller-options.ts';
 
 const TIMEOUT_MS = 3_000;
-/** The address used for a gateway that listens on all addresses of the machine: `::` are those of IPv4, too. */
+/** The address to use for a gateway that listens on all addresses of the machine. `::` includes those of IPv4. */
 const LOOPBACK: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '127.0.0.1' };
 
 interface AdminReply {

@@ -101,7 +101,7 @@ function optionFor(name: string): string {
   return name === 'sub' ? '--subject SUB' : `--claim ${name}=VALUE`;
 }
 
-/** Reads the one IP address that an option takes. */
+/** Reads the value of an option that takes one IP address. */
 export function readAddress(text: string, option: string): string {
   const address = isIP(text) === 0 ? null : normalizeAddress(text);
   if (address !== null) return address;

@@ -1,6 +1,6 @@
-/** What requests, connections and counters take, as `npm run capacity` measured it. */
+/** What requests, connections and counters cost, as measured by `npm run capacity`. */
 export interface CapacityFigures {
-  /** Processor time of a request, in microseconds: of the simplest, and what each thing adds to that. */
+  /** Processor time per request, in microseconds: `plain` for the simplest one, and what each feature adds. */
   readonly requestMicroseconds: {
     readonly plain: number;
     readonly tokenAndLimits: number;
@@ -9,7 +9,7 @@ export interface CapacityFigures {
     readonly http2: number;
     readonly grpc: number;
     readonly redis: number;
-    /** What Redis itself takes. */
+    /** Of Redis itself. */
     readonly ofRedis: number;
   };
   /** Memory of what is idle, in bytes. A WebSocket's includes its connection to the service. */

@@ -10,9 +10,9 @@ export interface Load {
   readonly callers: number;
 }
 
-/** A processor that is used more has no time for peaks, or for a pod that is being replaced. */
+/** Leaves processor time for peaks, and for a pod that is being replaced. */
 const USED_PART = 0.7;
-/** Of the memory, the rest is for garbage and for what the allocator keeps. */
+/** Leaves memory for garbage, and for what the allocator keeps. */
 const MEMORY_PART = 0.9;
 
 /** Reads `requests=20000,websockets=30000,callers=5000000`; what is left out is 0. */
@@ -29,14 +29,15 @@ export function parseLoad(text: string): Load {
   return load;
 }
 
-/** The pods that a load takes by each thing that they have too little of. */
+/** How many pods the load needs for each scarce resource. */
 type Resource = 'processor' | 'memory' | 'max_websockets' | 'file descriptors';
 
 export type Capacity = ReturnType<typeof capacityOf>;
 
 /**
- * How many pods of a configuration carry a load, and what they take: does the sum of docs/capacity.md. Without Redis each pod
- * counts alone. @param figures default: those measured
+ * How many pods of a configuration a load needs, and what they consume, by the formula of docs/capacity.md. Without Redis each pod
+ * counts alone.
+ * @param figures default: the measured ones
  */
 export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigures = FIGURES) {
   const { workers, caps, memory, store, descriptors, upstreams, listen } = snapshot;
@@ -61,7 +62,7 @@ export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigu
     ['max_websockets', load.websockets / maxWebSockets],
     ['file descriptors', (2 * load.websockets) / forSockets],
   ];
-  // What is not used takes no pod, even where there is no room for it: 0 / 0.
+  // An unused resource needs no pod, even if none is available: 0 / 0.
   const most = needed.reduce((one, other) => ((other[1] || 0) > (one[1] || 0) ? other : one));
   const pods = Math.max(1, Math.ceil(most[1] || 0));
   return {
@@ -95,7 +96,7 @@ export function capacityInWords(capacity: Capacity, load: Load): string {
   ].join('\n');
 }
 
-/** What a request takes by what the configuration has it pass. */
+/** The processor time of one request, by the features that the configuration uses. */
 function costOf(snapshot: Snapshot, cost: CapacityFigures['requestMicroseconds']): number {
   const { log, identity, limits, store, listen } = snapshot;
   const isLogged = log.access && ['trace', 'debug', 'info'].includes(log.level);
@@ -111,8 +112,8 @@ function costOf(snapshot: Snapshot, cost: CapacityFigures['requestMicroseconds']
 }
 
 /**
- * The counters of a caller who uses one bucket, with one main value: for each window of the global limit, and of the bucket that has
- * most. What callers share, groups and resources, takes too little to count.
+ * The counters of a caller who uses one bucket, with one main value: one for each window of the global limit and of the bucket with
+ * the most windows. Counters that callers share, for groups and resources, are too few to matter.
  */
 function countersOfCaller({ limits: { global, buckets } }: Snapshot) {
   const most = (limits: readonly (Limit | null)[]) =>

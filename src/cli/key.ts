@@ -44,7 +44,7 @@ Exit code: 0, or 64 for a wrong command line.
   },
 };
 
-/** Refuses what the file of API keys would refuse, and an end in the past. */
+/** Rejects what the file of API keys would not accept, and an expiry in the past. */
 function refuseFlaws(line: Readonly<Record<string, unknown>>): void {
   const { data = [], error } = apiKeysFileSchema.safeParse([line]);
   const [issue] = error?.issues ?? [];

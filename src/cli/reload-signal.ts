@@ -1,4 +1,4 @@
-/** Records each SIGHUP. One that arrives during startup is handled afterwards: it may be about files that were read before. */
+/** Records each SIGHUP. One that arrives during startup is handled afterwards: the files may have changed after they were read. */
 export class ReloadSignal {
   #reload: (() => void) | null = null;
   #isWanted = false;

@@ -11,7 +11,7 @@ import { type Logger, MissingPackages, makeLogger, standardOutput } from '../obs
 import { type App, startAlone } from '../process/app/index.ts';
 import { loadInThread } from '../process/loading/index.ts';
 import {
-  collectBesideWorkers,
+  collectInMainThread,
   collectOnOneThread,
   collectWhatStartingLeft,
   startWithWorkers,
@@ -50,7 +50,7 @@ export async function runGateway(
     const { count } = snapshot.workers;
     app = await (count === 1
       ? startAlone(snapshot, { ...options, beforeServing: collectWhatStartingLeft })
-      : startWithWorkers({ ...options, beforeServing: collectBesideWorkers }, threadHost(count)));
+      : startWithWorkers({ ...options, beforeServing: collectInMainThread }, threadHost(count)));
   } catch (error) {
     await output.flush();
     terminal.err(`weir serve: ${whyNotStarted(error)}\n`);
@@ -147,7 +147,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE:
     'another process already listens there. Stop it, or give this gateway addresses of its own under "listen" (several on one machine: docs/more-cores.md)',
   EACCES: 'permission denied (ports below 1024 need extra privileges)',
-  ENOTSOCK: 'a file that is no socket is there',
-  ENOTSUP: 'this system lets no threads share an address: take "workers" out',
+  ENOTSOCK: 'there is a file that is not a socket',
+  ENOTSUP: 'threads cannot share an address on this system: remove "workers"',
   EADDRNOTAVAIL: 'this machine has no such address',
 };

@@ -105,7 +105,7 @@ function cells(limit: SuggestedLimit): string[] {
   return [bucket ?? '(global)', who, ...numberCells(limit, callers, callersOverNow)];
 }
 
-/** The cells that both tables have. */
+/** The cells that both kinds of tables have. */
 function numberCells(
   { needs, period, now, suggested }: SuggestedLimit | SuggestedRestriction,
   all: number,
@@ -178,7 +178,9 @@ function nameOf({ bucket, class: callerClass, part, at, period }: SuggestedLimit
   return `${bucket ?? 'global'}, ${who}${at === null ? '' : `, ${period}`}`;
 }
 
-/** Notes what the logs cannot reveal about the numbers next to a claim: each caller's number is sold, and not measured. */
+/**
+ * Notes that limits taken from a claim have no suggestion: each caller's number is part of its contract, so measuring says nothing.
+ */
 function claimNotes(limit: SuggestedLimit, limits: readonly SuggestedLimit[]): Note[] {
   const { bucket, class: callerClass, claim, part, highestSaid, suggested } = limit;
   if (part === null) return [];
@@ -188,12 +190,12 @@ function claimNotes(limit: SuggestedLimit, limits: readonly SuggestedLimit[]): N
   if (part === 'otherwise')
     return [
       !isTold &&
-        `${nameOf(limit)}: no token in the logs has a number in the claim ${claim}, so they show nothing about max: it must allow the largest plan that you sell`,
+        `${nameOf(limit)}: no token in the logs has a number in the claim ${claim}, so they show nothing about "max": it must allow the largest plan that you sell`,
     ];
   const cut = suggested !== null && highestSaid > suggested;
   return [
-    `${nameOf(limit)}: tokens say up to ${formatCount(highestSaid)} in the claim ${claim}${cut ? ', which the suggested max cuts: keep what you sell' : ''}`,
-    !isTold && `${nameOf(limit)}: every token has a number, so the logs show nothing about otherwise`,
+    `${nameOf(limit)}: tokens say up to ${formatCount(highestSaid)} in the claim ${claim}${cut ? ', more than the suggested max: keep what you sell' : ''}`,
+    !isTold && `${nameOf(limit)}: every token has a number, so the logs show nothing about "otherwise"`,
   ];
 }
 
@@ -252,7 +254,7 @@ function keysOf({ bucket, class: name }: SuggestedLimit): readonly (readonly str
   return bucket === null ? quotaPaths(name).slice(0, 1) : quotaPaths(name);
 }
 
-/** Whose needs were measured, if not a class of callers. */
+/** The callers of a limit that does not belong to a class. */
 const GROUP_NAMES: Readonly<Record<string, string | undefined>> = {
   group: 'groups',
   resource: 'main values',

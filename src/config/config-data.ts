@@ -9,20 +9,20 @@ import type { Snapshot } from './snapshot.ts';
 
 /**
  * A configuration that was read and checked, in the one form in which it is compiled and passed to other threads. They compile it,
- * in slices, and take over what they have compiled before. Contains its secrets.
+ * in slices, and reuse what they have compiled before. Contains the secrets.
  */
 export interface ConfigData {
   readonly head: DataHead;
-  /** What there may be thousands of, in file order. */
+  /** The parts with possibly thousands of items, in file order. */
   readonly routes: Uint8Array;
   readonly buckets: Uint8Array;
   readonly lines: Uint8Array;
 }
 
-/** All but what there may be thousands of. */
+/** All parts except those with possibly thousands of items. */
 interface DataHead extends Omit<compile.Sources, 'limits' | 'items' | 'effective' | 'places'> {
   readonly limits: Omit<LimitsConfig, 'buckets' | 'routes'>;
-  /** For those who explain and compare configurations. */
+  /** For threads that explain and compare configurations. */
   readonly shown: {
     readonly effective: Uint8Array;
     readonly limitPlaces: string;
@@ -62,7 +62,7 @@ export function dataOf({
   };
 }
 
-/** The routes that settings depend on, by what they require and which fields they edit: one of each kind. */
+/** The routes that settings depend on: one for each combination of requirement and edited fields. */
 function oneOfEach(routes: readonly RouteConfig[]): RouteConfig[] {
   const kinds = new Map<string, RouteConfig>();
   for (const route of routes) {
@@ -74,7 +74,7 @@ function oneOfEach(routes: readonly RouteConfig[]): RouteConfig[] {
   return [...kinds.values()];
 }
 
-/** The same for those who neither explain nor compare. */
+/** The same data for threads that neither explain nor compare. */
 export function withoutTexts(data: ConfigData): ConfigData {
   return { ...data, head: { ...data.head, shown: null } };
 }
@@ -82,7 +82,7 @@ export function withoutTexts(data: ConfigData): ConfigData {
 /**
  * Compiles a configuration.
  *
- * @param before the configuration in use: what did not change is taken over from it
+ * @param before the configuration in use: parts that did not change are reused
  */
 export function* compileData(
   { head, routes, ...data }: ConfigData,
@@ -119,7 +119,7 @@ function shownOf({ shown, files }: DataHead): Pick<compile.Sources, 'effective' 
 
 const NOTHING_SHOWN = EffectiveConfig.ofParts({});
 
-/** A copy of a Buffer is a plain array of bytes. */
+/** Turns arrays of bytes back into Buffers: passing a Buffer to another thread makes it a plain array. */
 function withBuffers<Value>(value: Value): Value {
   if (value instanceof Uint8Array) return Buffer.from(value) as unknown as Value;
   if (Array.isArray(value)) return value.map(withBuffers) as Value;

@@ -1,7 +1,7 @@
 import { DIGEST_DIGITS, digestOf, type Steps } from '../core/index.ts';
 import type { NamedItems } from './kept-parts.ts';
 
-/** One of thousands of things of one kind. */
+/** One of possibly thousands of items of the same kind, such as routes. */
 interface ConfigItem {
   /** Equal for equal items. */
   readonly key: string;
@@ -11,8 +11,8 @@ interface ConfigItem {
 const LINE_FEED = 0x0a;
 
 /**
- * Writes items into memory that all threads share, so that a message with them is short and no heap holds them: a line for each,
- * of its digest and its JSON.
+ * Writes items into memory that all threads share, so that passing them on costs little and they take no heap. Each item is a line
+ * with its digest and its JSON.
  */
 export function writeItems(items: readonly unknown[]): Uint8Array {
   const lines = items.map(item => {
@@ -26,7 +26,7 @@ export function writeItems(items: readonly unknown[]): Uint8Array {
   return new Uint8Array(memory);
 }
 
-/** Returns the items in order. Only those that are read are parsed. */
+/** Returns the items in order. Items are parsed only when needed. */
 export function* itemsIn(bytes: Uint8Array): Generator<ConfigItem> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   for (let at = 0; at < text.length; ) {
@@ -41,8 +41,8 @@ export function* itemsIn(bytes: Uint8Array): Generator<ConfigItem> {
 }
 
 /**
- * Reads named items. Those with a known key are the same objects, and so are all together if nothing changed: nobody has to compare
- * them again.
+ * Reads named items. Items with a known key stay the same objects. If nothing changed, so does the whole list, so that no code has
+ * to compare the items again.
  */
 export function* readItems<Value>(
   bytes: Uint8Array,

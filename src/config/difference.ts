@@ -10,10 +10,13 @@ import { formatPeriod, isClaimed, type Quota, quotaInWords, quotasOf, windowName
  */
 export type Effect = 'stricter' | 'mixed' | 'looser' | 'neutral';
 
-/** How one value differs from the one before; the subject is named elsewhere. */
+/** How a value differs from the previous one. The subject is named elsewhere. */
 export interface Difference {
   readonly effect: Effect;
-  /** The share of what was allowed that still is: 0 for nothing, 1 for all, more if more is. Orders changes of one effect. */
+  /**
+   * The fraction of what was allowed before that still is: 0 for nothing, 1 for everything, above 1 if more is. Used to sort
+   * changes with the same effect.
+   */
   readonly left: number;
   readonly text: string;
 }
@@ -33,7 +36,7 @@ export function compareSizes(now: number, before: number, text: string): Differe
   return differ(now < before ? 'stricter' : 'looser', text, left);
 }
 
-/** Compares maxima as `compareSizes` does; `null` is no maximum. `format` shows each: `max_body any, before 1KiB`. */
+/** Compares maxima as `compareSizes` does; `null`: no maximum. `format` shows each: `max_body any, before 1KiB`. */
 export function compareMaxima(
   key: string,
   now: number | null,
@@ -52,8 +55,7 @@ export function compareTimes(key: string, now: number | null, before: number | n
 /**
  * Compares two ways to treat a request, of which one is stricter.
  *
- * @param now whether it is the stricter one
- * @param what the stricter one, in words
+ * @param now whether the stricter way applies now @param what the stricter way, in words
  */
 export function compareStrictness(now: boolean, before: boolean, what: string): Difference | null {
   if (now === before) return null;
@@ -78,7 +80,7 @@ export interface Change {
   readonly text: string;
 }
 
-/** A change with its weight among those of one effect. */
+/** A change, with the weight that sorts it among those with the same effect. */
 export type WeighedChange = Change & Pick<Difference, 'left'>;
 
 const ORDER: readonly Effect[] = ['stricter', 'mixed', 'looser', 'neutral'];
@@ -96,7 +98,7 @@ function togetherOf(effects: readonly Effect[]): Effect {
   return wider ? 'looser' : 'neutral';
 }
 
-/** Merges several differences in the same thing with the same cause. */
+/** Merges several differences of the same thing that have the same cause. */
 export function joined(differences: readonly Difference[]): Difference {
   return {
     effect: togetherOf(differences.map(({ effect }) => effect)),
@@ -130,10 +132,10 @@ export function compareQuotas(now: Quota | null, before: Quota | null): Differen
   if (before === null) return differ('stricter', text, 0);
   if (isClaimed(now) || isClaimed(before)) return compareClaimed(now, before, text);
   if (now.more !== undefined || before.more !== undefined) return compareWindows(now, before, text);
-  // How many requests a cost is, only requests say.
+  // The number of requests that a cost amounts to is known only from requests.
   if (now.unit !== before.unit) return differ('mixed', text);
   const atOnce = now.units / before.units;
-  // Multiplied crosswise, so that equal rates with different periods compare as equal: both are whole numbers.
+  // Multiply crosswise, so that equal rates with different periods compare as equal: all factors are whole numbers.
   const overTime = (now.units * before.periodMs) / (before.units * now.periodMs);
   const left = Math.min(atOnce, overTime);
   if (atOnce === 1 && overTime === 1) return now.calendar === before.calendar ? null : differ('mixed', text);
@@ -159,7 +161,7 @@ function compareWindows(now: Quota, before: Quota, text: string): Difference | n
   return parts.length === 0 ? null : { ...joined(parts), text };
 }
 
-/** Compares quotas of which one is set by a claim: by the maximum for a caller, and by the number without the claim. */
+/** Compares quotas, one of which a claim sets: by the maximum for a caller, and by the number without the claim. */
 function compareClaimed(now: Quota, before: Quota, text: string): Difference | null {
   const parts = [
     compareQuotas(highestOf(now), highestOf(before)),
@@ -169,7 +171,7 @@ function compareClaimed(now: Quota, before: Quota, text: string): Difference | n
     if (now.claim !== before.claim) return differ('mixed', text);
     return parts.length === 0 ? null : { ...joined(parts), text };
   }
-  // A claim may also set less than the other number.
+  // A claim may also set less than the other quota.
   const effect = isClaimed(now) ? 'stricter' : 'looser';
   return differ(parts.every(part => part.effect === effect) ? effect : 'mixed', text);
 }

@@ -4,12 +4,13 @@ import { asMap, ConfigFile, Readings } from './file/index.ts';
 import { limitsSchema } from './limits/index.ts';
 import * as settings from './settings/index.ts';
 
-// Is a file a gateway.yaml, and which of its errors count? For all that read one, whole (load.ts) or in part.
+// Decides whether a file is a gateway.yaml, and which of its errors count: for all code that reads one, completely (load.ts) or in
+// part.
 
 /**
  * Reads a file as gateway.yaml. Adds an error if it is a limits.yaml.
  *
- * @param instead says what to name in its place
+ * @param instead what to tell the operator to name instead
  */
 export async function readGateway(
   path: string,
@@ -31,7 +32,7 @@ export function holdsLimits(value: unknown): boolean {
 }
 
 /** The errors of a gateway.yaml, except those about missing secrets: an unset variable, or a missing or wrong file. */
-export function errorsBesideSecrets(file: ConfigFile): Diagnostic[] {
+export function errorsExceptSecrets(file: ConfigFile): Diagnostic[] {
   const secrets = secretsIn(file)
     .filter(path => file.isVariable(path))
     .map(path => file.place(path));

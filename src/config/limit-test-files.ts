@@ -6,7 +6,7 @@ import { readLimits, readLimitsAlone } from './compile/index.ts';
 import { compileData, dataOf } from './config-data.ts';
 import type { Diagnostic, Environment, Path, Read } from './file/index.ts';
 import { asMap, ConfigFile, KeyPlaces, Readings } from './file/index.ts';
-import { errorsBesideSecrets, errorsOf, holdsLimits, readGateway } from './gateway-file.ts';
+import { errorsExceptSecrets, errorsOf, holdsLimits, readGateway } from './gateway-file.ts';
 import type { LimitsConfig } from './limits/index.ts';
 import * as schema from './schema/index.ts';
 import { type GatewayConfig, gatewaySchema, MAX_CLASSES, withoutSecrets } from './settings/index.ts';
@@ -15,8 +15,8 @@ import type { Snapshot } from './snapshot.ts';
 type ConfigUnderTest = Read<{ readonly snapshot: Snapshot }>;
 
 /**
- * Reads the parts of a gateway.yaml that requests depend on: no certificates, Redis or secrets, which the machine that runs tests
- * may lack.
+ * Reads the parts of a gateway.yaml that requests depend on. No certificates, Redis or secrets: the machine that runs tests may
+ * lack them.
  *
  * @param limitsPath `null` for the limits that gateway.yaml names
  */
@@ -31,14 +31,14 @@ async function loadGatewayUnderTest(
   const { limits, files } =
     limitsPath === null ? await readLimits(file, env) : await readLimitsAlone(limitsPath, env);
   if (files !== null) checkLimits(files, file);
-  const diagnostics = [...errorsBesideSecrets(file), ...errorsIn(files)];
+  const diagnostics = [...errorsExceptSecrets(file), ...errorsIn(files)];
   if (gateway === undefined || limits === undefined || diagnostics.length > 0)
     return { ok: false, diagnostics };
   return { ok: true, snapshot: compile(gateway, limits) };
 }
 
 /**
- * Reads limits on their own. Every path and every gRPC call goes to a service, with or without a token.
+ * Reads limits without a gateway.yaml. All paths and gRPC calls go to a service, with or without a token.
  *
  * @param grpcServices the services that the tests call
  */
@@ -64,7 +64,7 @@ function classesIn({ global, buckets }: LimitsConfig): readonly string[] {
   return [...new Set(named)].slice(0, MAX_CLASSES);
 }
 
-/** @param classes those that tokens name in the claim `class` */
+/** @param classes the classes that tokens can name in the claim `class` */
 function standInGateway(grpcServices: Iterable<string>, classes: readonly string[]): GatewayConfig {
   const calls = Array.from(grpcServices, service => ({ grpc: `${service}/*`, upstream: 'calls' }));
   return gatewaySchema.parse({
@@ -97,7 +97,7 @@ function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
     apiKeys: [],
     secrets: withoutSecrets(withoutClients(gateway)),
     machine: ANY_MACHINE,
-    // Tests neither explain nor compare.
+    // Tests neither explain nor compare configurations, so leave these parts empty.
     settings: new Map(),
     effective: schema.EffectiveConfig.ofParts({}),
     places: { routes: [], limits: new KeyPlaces('[]') },
@@ -108,7 +108,7 @@ function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
   return atOnce(compileData(dataOf(sources), 1, null));
 }
 
-/** No test asks a provider, so the gateway authenticates at none. */
+/** No test sends requests to a provider, so the gateway needs no client there. */
 function withoutClients({ identity_provider: one, identity_providers: several, ...others }: GatewayConfig) {
   const none = { client_authentication: 'none' } as const;
   return {
@@ -118,7 +118,7 @@ function withoutClients({ identity_provider: one, identity_providers: several, .
   };
 }
 
-/** One thread serves every test, and no cap is too large for it. */
+/** One thread serves every test, and has room for any cap. */
 const ANY_MACHINE: Machine = {
   processors: 1,
   sharesPorts: true,

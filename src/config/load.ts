@@ -18,25 +18,25 @@ import {
   type ConfigFile,
   KeyPlaces,
   Readings,
-  withHaste,
+  withFastHeap,
   withLeanHeap,
   withoutPipes,
 } from './file/index.ts';
-import { errorsBesideSecrets, errorsOf, readGateway } from './gateway-file.ts';
+import { errorsExceptSecrets, errorsOf, readGateway } from './gateway-file.ts';
 import { everyLimit } from './model/index.ts';
 import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
 import type { Snapshot } from './snapshot.ts';
 
 export interface LoadOptions {
-  /** The variables that `${NAME}` in the files refers to. */
+  /** The environment variables to which `${NAME}` in the files refers. */
   readonly env: Environment;
   readonly generation: number;
-  /** Whether secrets and certificates may be missing, since they will not be used: the snapshot has none. Default: false. */
+  /** Whether secrets and certificates may be missing because they will not be used; the snapshot then has none. Default: false. */
   readonly mayLackSecrets?: boolean;
   /**
-   * Whether it is for a command that ends soon. Then reading takes less time and leaves more memory behind, and no effective
-   * configuration is made. Default: false.
+   * Whether a command that ends soon loads it. Reading is then faster but leaves more memory in use, and no effective configuration
+   * is made. Default: false.
    */
   readonly forCommand?: boolean;
   /** How many counters the running gateway has room for. Default: as configured, as after a restart. */
@@ -45,11 +45,11 @@ export interface LoadOptions {
   readonly clock?: Clock;
   /** Where the files are. Default: on this machine. */
   readonly files?: Files;
-  /** What the process that will serve may use, on which defaults depend. Default: what this one may, by its `/proc`. */
+  /** The resources of the process that will serve, which defaults depend on. Default: those of this process, from its `/proc`. */
   readonly machine?: Machine | undefined;
-  /** The configuration in use: what did not change is taken over from it. Default: there is none. */
+  /** The configuration in use: parts that did not change are reused. Default: none. */
   readonly before?: Snapshot | null;
-  /** Times the turns that a thread which serves spends on it. Default: nobody waits for this thread. */
+  /** Times the turns that loading takes in a serving thread. Default: this thread serves no clients, so nothing is timed. */
   readonly turns?: Turns;
 }
 
@@ -59,7 +59,7 @@ export interface LoadedConfig {
   /** The files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
   readonly readings: Readings;
-  /** What the process may use, which determined the defaults. */
+  /** The resources of the process, which determined the defaults. */
   readonly machine: Machine;
   readonly warnings: readonly Diagnostic[];
   /** Hints: useful to know, though nothing is wrong. */
@@ -78,11 +78,11 @@ export type LoadResult =
  * content. The files form one configuration: an error in one prevents the use of all.
  */
 export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
-  const run = options.forCommand === true ? withHaste : withLeanHeap;
+  const run = options.forCommand === true ? withFastHeap : withLeanHeap;
   return run(() => load(path, options));
 }
 
-/** Does the same as `loadConfig` in a thread that ends with it, for another thread (`fromData`). */
+/** Does the same as `loadConfig`, in a thread that then ends, for another thread to compile (`fromData`). */
 export async function loadData(path: string, options: LoadOptions): Promise<LoadedData> {
   const result = await load(path, options);
   const readings = result.readings.data;
@@ -91,7 +91,7 @@ export async function loadData(path: string, options: LoadOptions): Promise<Load
   return { ok: true, data, warnings, hints, readings };
 }
 
-/** Makes of the data what `loadConfig` makes of the files. */
+/** Compiles the data into what `loadConfig` returns. */
 export async function fromData(
   loaded: LoadedData,
   { generation, files, before = null, turns = new Turns() }: LoadOptions,
@@ -106,7 +106,7 @@ export async function fromData(
 }
 
 async function load(path: string, options: LoadOptions): Promise<LoadResult> {
-  // A separate call: what it read can be collected while the rest is compiled, which takes the most memory.
+  // In a separate call, so that garbage from reading can be collected while the rest is compiled, which takes the most memory.
   const read = await readSources(path, options);
   if (!read.ok) return read;
   const { data, readings } = read;
@@ -141,7 +141,7 @@ async function readSources(
   path: string,
   options: LoadOptions,
 ): Promise<SoundSources | Extract<LoadResult, { ok: false }>> {
-  // A first configuration may come from a pipe such as /dev/stdin.
+  // Only the first configuration may come from a pipe such as /dev/stdin.
   const isReload = options.generation > 1;
   const { files = thisMachine.files } = options;
   const readings = new Readings(isReload ? withoutPipes(files) : files);
@@ -159,7 +159,7 @@ async function readSources(
   if (keysFile !== null) checkKeyClasses(keysFile, file);
   const names = [file, ...(limitsFiles?.files ?? [])].map(({ name }) => name);
   const { mayLackSecrets = false } = options;
-  const errors = mayLackSecrets ? errorsBesideSecrets(file) : errorsOf(file);
+  const errors = mayLackSecrets ? errorsExceptSecrets(file) : errorsOf(file);
   const others = file.diagnostics.filter(({ severity }) => severity !== 'error');
   const diagnostics = [
     ...(mayLackSecrets ? [...errors, ...others] : file.diagnostics),
@@ -172,7 +172,7 @@ async function readSources(
   const sources = {
     gateway,
     limits,
-    // Without its file, where secrets may be missing.
+    // Without the file, which may be missing where secrets may.
     apiKeys: lines ?? [],
     secrets: mayLackSecrets ? settings.withoutSecrets(gateway) : secrets,
     machine,

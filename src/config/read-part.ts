@@ -11,7 +11,7 @@ import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
 import type { Outline } from './snapshot.ts';
 
-/** The parts that can be read without the rest of their configuration. */
+/** The parts that can be read without the rest of the configuration. */
 const PARTS = {
   'admin listener': readAdmin,
   callers: readCallers,
@@ -121,7 +121,7 @@ type Callers = Read<{
   readonly pseudonymKey: Buffer | null;
 }>;
 
-/** Someone who searches the log needs neither the gateway's secrets nor the variables that contain them. */
+/** Searching the log needs neither the gateway's secrets nor the variables that contain them. */
 async function readCallers(path: string, env: Environment): Promise<Callers> {
   const { file, isLimits } = await readGateway(path, env);
   const config = isLimits ? undefined : schemas.validate(file, callersSchema, settings.gatewaySchema);

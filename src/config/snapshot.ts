@@ -11,8 +11,8 @@ import type { EffectiveConfig } from './schema/index.ts';
 import type { DescriptorsModel, MemoryModel, SettingModels } from './settings/index.ts';
 
 /**
- * One compiled, immutable configuration: what each setting of gateway.yaml becomes (`settings/`), and what several become
- * together. An exchange keeps the snapshot it began with; a reload replaces it completely. Times are in milliseconds, sizes in
+ * One compiled, immutable configuration: the models of all settings of gateway.yaml (`settings/`), and models derived from several
+ * of them. An exchange keeps the snapshot it began with; a reload replaces it completely. Times are in milliseconds, sizes in
  * bytes.
  */
 export interface Snapshot extends SettingModels {
@@ -24,11 +24,11 @@ export interface Snapshot extends SettingModels {
   readonly files: readonly string[];
   /** What URLs of some route may carry as a token; `null` if no route takes any from there. */
   readonly tokensInUrls: TokenPlaces | null;
-  /** The addresses of webhooks, whatever the method: their parameters are secret. */
+  /** The paths of webhooks, for any method: their parameters are secret. */
   readonly webhookPaths: WebhookPaths;
   readonly upstreams: readonly UpstreamModel[];
   readonly routes: RouteTable<RouteModel>;
-  /** The methods that routes name besides those that every gateway knows. */
+  /** The methods that routes name, apart from those that every gateway knows. */
   readonly namedMethods: MethodNames;
   /** Whether a route accepts paths with escaped slashes or empty segments. */
   readonly takesOddPaths: boolean;
@@ -36,12 +36,12 @@ export interface Snapshot extends SettingModels {
   readonly preflightRoutes: RouteTable<RouteOfFile>;
   /** What clients may take under all caps, and the memory available. */
   readonly memory: MemoryModel;
-  /** What clients may take of the process's file descriptors: `caps` are fitted into them. */
+  /** The file descriptors that clients may take: `caps` are chosen so that they suffice. */
   readonly descriptors: DescriptorsModel;
   readonly labels: LabelModel;
   /** The part that a later configuration is compared with, to report changes. */
   readonly outline: Outline;
-  /** What the next configuration takes over. */
+  /** The parts that the next configuration may reuse. */
   readonly kept: KeptParts;
 }
 

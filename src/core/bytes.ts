@@ -54,7 +54,7 @@ export class GrowingBytes {
     return this.#room.length;
   }
 
-  /** The size that the buffer will have once so many bytes were joined to `before`. */
+  /** The size that the buffer will have once this many bytes were joined to `before`. */
   roomWith(before: Buffer, bytes: number): number {
     return this.#holds(before, bytes) ? this.#room.length : this.#roomFor(before.length + bytes);
   }
@@ -74,7 +74,7 @@ export class GrowingBytes {
     this.#end = 0;
   }
 
-  /** Whether the bytes are the last in the buffer, and so many more have room behind them. */
+  /** Whether the bytes are the last ones in the buffer, with room for this many more after them. */
   #holds(bytes: Buffer, more: number): boolean {
     const { buffer, byteOffset, length } = this.#room;
     const isLast = bytes.buffer === buffer && bytes.byteOffset + bytes.length === byteOffset + this.#end;
@@ -93,10 +93,10 @@ export class GrowingBytes {
   }
 }
 
-/** Timeout for a receiver that takes no more bytes. */
+/** How long a receiver may take no bytes once the stream is to end. */
 const END_SOON_MS = 5_000;
 
-/** A socket whose protocol was switched. Before, only `close` may have listeners. */
+/** A socket whose protocol was switched. Before the switch, only `close` may have listeners. */
 export class SocketStream implements ByteStream {
   readonly socket: Socket;
   readonly #clock: TimerClock;
@@ -185,7 +185,7 @@ export type BodyLength = number | 'chunked';
 
 /** A body not read yet. */
 export interface BodySource {
-  /** Whether `start` was called: after that the body cannot be sent a second time. */
+  /** Whether `start` was called. After that, the body cannot be sent a second time. */
   readonly started: boolean;
   /** Passes the bytes to `sink`. Called at most once, when an upstream connection is available. */
   start(sink: BodySink): void;

@@ -151,9 +151,9 @@ export interface TableMemory {
    */
   words(name: string, count: number): Words;
   /**
-   * Runs a function that changes words. Other threads see all of its changes or none: no other thread changes words meanwhile,
-   * and the changes are undone if the function throws or its thread dies. Calls may be nested; the outermost counts. The function
-   * must be short, must not await, and must not post messages. Private memory just runs it.
+   * Runs a function that changes words. Other threads see all of its changes or none: no other thread changes words meanwhile, and
+   * the changes are undone if the function throws or its thread dies. Calls may be nested; only the outermost takes the lock. The
+   * function must be short, must not await, and must not post messages. Private memory just runs it.
    *
    * The main thread must not wait for long, since it has to notice when the thread inside dies. It uses `soon`.
    */
@@ -178,7 +178,7 @@ interface WriteJournal {
 
 export class Words {
   readonly ints: Int32Array;
-  /** The same words, two to a float. */
+  /** The same memory as floats: two words each. */
   readonly floats: Float64Array;
   readonly #journal: WriteJournal | null;
   readonly #table: number;

@@ -9,7 +9,7 @@ export interface Fact {
   readonly whom?: FactSubject | undefined;
 }
 
-/** A client, and the webhook concerned; '' if none. */
+/** A client, and the webhook where it is restricted; '' if none. */
 export interface FactSubject {
   readonly key: string;
   readonly webhook: string;
@@ -19,15 +19,15 @@ export interface FactSubject {
 
 /** Holds what one thread knows about one topic. */
 export interface Holder<Item> {
-  /** Applies what another one posted; it may have come from here. */
+  /** Applies what another thread or gateway posted. It may be news that this thread has posted itself. */
   learn(item: Item): void;
-  /** Yields what holds now: for those that start later, or have lost it. */
+  /** Yields what holds now, for threads and gateways that start later or have lost it. */
   everything(): Iterable<Item>;
 }
 
 /**
- * Carries facts beyond this process by any means: to other gateways, or past a restart. Each gateway learns what any of them
- * posts, in no particular order; one that starts later learns everything still valid. Nothing waits for it.
+ * Carries facts beyond this process: to other gateways, or across a restart. Each gateway learns what any of them posts, in no
+ * particular order; one that starts later learns everything still valid. Nothing waits for delivery.
  */
 export interface Facts {
   /**
@@ -37,8 +37,8 @@ export interface Facts {
   join(topic: string, holder: Holder<Fact>): void;
   post(fact: Fact): void;
   /**
-   * Withdraws a fact made superfluous by another one, unless a larger value of it is known by now. Post the other one first.
-   * Gateways that have learnt it keep it. This only bounds what is stored for gateways that start later.
+   * Withdraws a fact made superfluous by another one, unless a larger value of it is already known. Post the other fact first.
+   * Gateways that have learnt the withdrawn fact keep it: this only bounds what is stored for gateways that start later.
    */
   withdraw(name: string, value: number): void;
 }

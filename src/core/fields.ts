@@ -47,7 +47,7 @@ export function withoutFields(fields: Fields, isDropped: (name: string) => boole
   return kept;
 }
 
-/** The longest wait announced to clients: above that of a month of 31 days in which clocks go back. */
+/** The longest wait announced to clients: longer than a month of 31 days in which clocks are set back. */
 export const MAX_RETRY_AFTER_MS = 32 * 86_400_000;
 /** The longest wait that every client can keep: `Retry-After` in 16 bits. */
 export const MAX_COMMON_WAIT_MS = 65_535_000;

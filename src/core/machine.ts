@@ -23,7 +23,7 @@ export function usableMemory({ memoryBytes, memoryLimitBytes, heapLimitBytes }: 
   return Math.min(memoryBytes, memoryLimitBytes, 2 * heapLimitBytes);
 }
 
-/** Where Node's `reusePort` distributes connections. */
+/** Systems where Node's `reusePort` distributes connections. */
 const SHARING_PORTS: ReadonlySet<string> = new Set(['linux', 'freebsd', 'sunos', 'aix']);
 
 /**
@@ -57,7 +57,7 @@ interface Place {
 
 /**
  * Returns the control groups of `/proc/self/cgroup` and those above them, whose limits apply as well. A container may see its own
- * group as the topmost one, with a path that leads nowhere: what does not exist has no limits.
+ * group as the topmost one, with a path that does not exist there: such a group counts as having no limits.
  */
 function placesOf(resource: Resource, groups: string): Place[] {
   return [...groups.matchAll(/^\d+:([^:]*):(.*)$/gm)].flatMap(([, controllers = '', path = '']): Place[] => {
@@ -84,7 +84,7 @@ async function memoryLimit({ version, folder }: Place, read: Read): Promise<numb
   return limitIn(await read(`${folder}/${version === 'v2' ? 'memory.max' : 'memory.limit_in_bytes'}`));
 }
 
-/** Reads a number above 0; anything else, such as `max` or -1, is no limit. */
+/** Reads a number above 0; anything else, such as `max` or -1, means no limit. */
 function limitIn(text: string): number {
   const value = Number.parseInt(text, 10);
   return value > 0 ? value : Infinity;

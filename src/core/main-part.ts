@@ -15,7 +15,7 @@ export interface PartOptions extends Pick<ProcessPart, 'id' | 'memory' | 'permit
   readonly late: () => void;
 }
 
-/** What the main thread and workers do alike. */
+/** What the main thread and workers have in common. */
 export abstract class ThreadPart {
   readonly id: string;
   readonly memory: TableMemory;
@@ -50,13 +50,13 @@ export interface Peer {
 
 interface JoinedTopic {
   readonly holder: Holder<unknown>;
-  /** Those who carry it beyond the process. */
+  /** The means that carry its facts beyond the process. */
   readonly carriers: readonly Facts[];
 }
 
 /**
- * The part of the main thread, or of the only one. It passes on whatever a thread posts to all others, and what concerns the
- * service to other processes, and what those post to all threads. It keeps nothing of that: its own gateway knows it all, and
+ * The part of the main thread, or of the only one. It passes on what a thread posts to all other threads, and in topics of the
+ * service also to other processes, whose posts it passes to all threads. It stores nothing of that: its own gateway knows it, and
  * provides it to workers that start later.
  */
 export class MainPart extends ThreadPart implements ProcessPart {
@@ -65,9 +65,9 @@ export class MainPart extends ThreadPart implements ProcessPart {
   readonly #carriers: Facts[] = [];
   readonly #answers = new Map<string, (asked: unknown) => Promise<unknown>>();
   readonly #peers = new Set<Peer>();
-  /** Workers that have requested what the others know. Before that, a worker serves nobody, and so is not waited for. */
+  /** Workers that have requested what the others know. Until then, a worker serves no clients, so nothing waits for it. */
   readonly #informed = new Set<Peer>();
-  /** What was learnt from beyond the process in this turn of the event loop. */
+  /** Facts learnt from outside the process in this turn of the event loop. */
   #told = new Map<string, Fact[]>();
 
   topic<Item>(name: string, scope: TopicScope): Topic<Item> & Pick<ServiceTopic, 'withdraw'> {
@@ -131,7 +131,7 @@ export class MainPart extends ThreadPart implements ProcessPart {
     return answer(asked);
   }
 
-  /** A worker that answers has received all earlier messages. One that has ended serves nobody. */
+  /** A worker that answers has received all earlier messages. One that has ended serves no clients. */
   async othersKnow(asking: Peer | null = null): Promise<void> {
     this.#tell();
     const others = [...this.#informed].filter(peer => peer !== asking);
@@ -144,7 +144,7 @@ export class MainPart extends ThreadPart implements ProcessPart {
       carrier.post(fullFact(topic, item as Fact));
   }
 
-  /** Takes what was posted beyond the process. There may be thousands of facts at once. */
+  /** Takes facts that were posted outside the process. There may be thousands at once. */
   #learnFrom(from: Facts, topic: string, fact: Fact): void {
     this.#topics.get(topic)?.holder.learn(fact);
     for (const carrier of this.#carriers) if (carrier !== from) carrier.post(fullFact(topic, fact));

@@ -7,15 +7,15 @@ import { POOL_NAMES, type PoolName } from './error.ts';
  */
 export type NoPermit = 'full' | 'share taken' | 'both';
 
-/** Has many keys, such as a network of addresses. All of them together get no more than a few shares. */
+/** An owner of many keys, such as a network of addresses. All its keys together get only a few shares. */
 export interface Owner {
-  /** No caller has this key. */
+  /** The key of the owner itself. No caller has it. */
   readonly key: string;
   /** How many shares of one key all its keys may have together. */
   readonly shares: number;
 }
 
-/** The owners of a key without any, such as a caller with a token. */
+/** For keys without owners, such as that of a caller with a token. */
 export const NO_OWNERS: readonly Owner[] = [];
 
 /** Counts what is in flight, in total, per key, and per owner of keys, up to a cap each. */
@@ -124,8 +124,8 @@ export class UpstreamPermits {
   }
 
   /**
-   * Returns the permit, or the cap that was reached. A caller that has used up its share gets that answer, even if the upstream
-   * is full as well.
+   * Returns the permit, or the cap that was reached. If the caller has used up its share and the upstream is full as well, returns
+   * the cap on the share.
    */
   take(pool: PoolModel, caller: string, owners = NO_OWNERS): UpstreamPermit | 'full' | 'share taken' {
     const permits = this.#to(pool.upstream)[pool.name];

@@ -3,11 +3,11 @@ import type { Fact, Facts, Holder } from './facts.ts';
 import type { NewPermits } from './permits.ts';
 import type { NewRate } from './rates.ts';
 
-/** What threads tell each other about one thing. Each learns what any of them posts, in no particular order. */
+/** Messages among threads about one subject. Each thread learns what any of them posts, in no particular order. */
 export interface Topic<Item> {
   /** Passes to `holder` what others post, and in a worker what the main thread knows already. Each thread calls it once. */
   join(holder: Holder<Item>): void;
-  /** Tells all others. Copied as by `structuredClone`. */
+  /** Posts an item to all others. Copied as by `structuredClone`. */
   post(item: Item): void;
 }
 
@@ -52,8 +52,8 @@ export interface ProcessPart {
     answer: (asked: Asked) => Promise<Answer>,
   ): (asked: Asked) => Promise<Answer>;
   /**
-   * Resolves once all threads know what this one has posted so far. If one hangs, resolves after a second nonetheless: a response
-   * must not wait for that thread.
+   * Resolves once all threads know what this one has posted so far. If a thread hangs, resolves after a second anyway: a response
+   * must not wait for it.
    */
   allKnow(): Promise<void>;
 }

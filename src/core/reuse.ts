@@ -37,12 +37,12 @@ export function* reuseInSteps<Part, Whole>(
 /** Whether two keys are equal: for parts that take over something of a previous one, although they are new. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
-  // Most lists hold what a reload has taken over. To compare them in depth takes 20 times as long.
+  // Most lists contain objects that a reload has reused. Comparing them in depth takes 20 times as long.
   if (Array.isArray(one) && Array.isArray(other) && hasSameItems(one, other)) return true;
   return isDeepStrictEqual(one, other);
 }
 
-/** Whether two lists hold the same objects, in the same order. For parts whose content `isSame` does not see. */
+/** Whether two lists have the same objects in the same order. For parts with private state, which `isSame` does not compare. */
 export function hasSameItems(one: readonly unknown[], other: readonly unknown[]): boolean {
   return one.length === other.length && one.every((item, index) => item === other[index]);
 }

@@ -25,7 +25,7 @@ class Journal {
   readonly #control: Int32Array;
   readonly #start: number;
   #count = 0;
-  /** 0 outside `whole`, where no thread may write. */
+  /** The number of notes that may still be written; 0 outside `whole`, where no thread may write. */
   #room = 0;
 
   constructor(control: Int32Array, worker: number) {
@@ -88,7 +88,7 @@ export type LockWait = (control: Int32Array, owner: number, turn: number) => voi
  * suspended it.
  */
 const SPINS = 200;
-/** Nobody is woken: that would cost the holder more than a decision. */
+/** Waiting threads sleep instead of being woken: waking them would cost the holder more than a decision. */
 const NAP_MS = 0.05;
 
 /** Waits for another thread. Must not be used by planes on the same thread: they would wait for each other. */
@@ -109,7 +109,7 @@ const MAIN_TURNS = SPINS + 40;
 export class SharedMemory implements TableMemory {
   readonly isShared = true;
   readonly worker: number;
-  /** What a worker's memory is made from. Complete once the main thread has made all tables. */
+  /** The data that a worker opens its memory from. Complete once the main thread has made all tables. */
   readonly handover: MemoryHandover;
   readonly #control: Int32Array;
   readonly #journal: Journal;
@@ -193,7 +193,7 @@ export class SharedMemory implements TableMemory {
   }
 
   /**
-   * Tries to take the lock. `turn`: 0 for the first try, which usually succeeds; later ones read first, and write only if it is
+   * Tries to take the lock. `turn`: 0 for the first try, which usually succeeds; later ones read it first, and write only if it is
    * free.
    */
   #take(turn = 0): boolean {

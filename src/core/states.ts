@@ -1,6 +1,6 @@
 import type { ProcessPart, Topic } from './process-part.ts';
 
-/** `null`: there is none any more. */
+/** `null`: the state was removed. */
 type Told<State> = readonly [key: string, state: State | null];
 
 /** The latest states by key, which the main thread determines for all threads. */
@@ -9,13 +9,13 @@ export class States<State> {
   readonly #states = new Map<string, State>();
   readonly #followers = new Map<string, Set<(state: State | null) => void>>();
 
-  /** `name`: identifies them to the other threads. */
+  /** @param name identifies the states to the other threads */
   constructor(part: Pick<ProcessPart, 'topic'>, name: string) {
     this.#topic = part.topic(name, 'process');
     this.#topic.join({ learn: told => this.#take(told), everything: () => this.#states });
   }
 
-  /** Sets the current state; `null` if there is none any more. For the main thread. */
+  /** Sets the current state; `null` removes it. For the main thread. */
   tell(key: string, state: State | null): void {
     this.#take([key, state]);
     this.#topic.post([key, state]);

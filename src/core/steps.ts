@@ -13,7 +13,7 @@ const SLICE_MS = 1;
  */
 const REST_MS = 4;
 
-/** Does work at once, where nobody waits for this thread. */
+/** Does work at once, in a thread that serves no clients. */
 export function atOnce<Result>(steps: Steps<Result>): Result {
   for (;;) {
     const { done, value } = steps.next();
@@ -21,13 +21,13 @@ export function atOnce<Result>(steps: Steps<Result>): Result {
   }
 }
 
-/** How long turns of a thread took that served clients meanwhile, always in real time. */
+/** Measures the turns that work took in a serving thread, always in real time. */
 export class Turns {
-  /** The longest since it was last set to 0. */
+  /** The longest turn since this was last set to 0. */
   longestMs = 0;
 
   /**
-   * Does work in slices, with a rest after each. The first one begins before this returns: what needs no more is done then.
+   * Does work in slices, with a rest after each. The first slice begins before this returns, so short work is already done then.
    */
   async slice<Result>(steps: Steps<Result>): Promise<Result> {
     for (;;) {
@@ -55,7 +55,7 @@ function doSlice<Result>(steps: Steps<Result>): IteratorResult<void, Result> {
   }
 }
 
-/** Makes something of each item, in as many steps. */
+/** Makes a value of each item, one step per item. */
 export function* eachInSteps<Item, Made>(
   items: Iterable<Item>,
   make: (item: Item, index: number) => Made,

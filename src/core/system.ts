@@ -88,8 +88,8 @@ export const systemClock: TimerClock = {
 };
 
 /**
- * Lets other threads go first where they compete with this one for a processor, on Linux; elsewhere, and where the system forbids it,
- * nothing changes.
+ * Lets other threads go first if they compete with this one for a processor. Only on Linux, and only if the system permits it; else
+ * does nothing.
  */
 export function giveWay(): void {
   try {
@@ -97,11 +97,11 @@ export function giveWay(): void {
     const thread = Number(readlinkSync('/proc/thread-self').split('/').at(-1));
     setPriority(thread, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
-    // It then competes like any other.
+    // The thread then competes like any other.
   }
 }
 
-/** The processor time that this thread has taken so far, in milliseconds. */
+/** The processor time that this thread has used so far, in milliseconds. */
 export function threadProcessorMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1_000;
@@ -139,7 +139,7 @@ export function withTimers(clock: Clock): TimerClock {
 /** A wait that no sweep has seen yet. */
 const NOT_SEEN = -1;
 
-/** Measures how long a wait has lasted, from the first sweep that sees it, so that requests never read the clock. */
+/** Measures how long a wait has lasted, from the first sweep that sees it, so that a request need not read the clock. */
 export class StallTimer {
   #sinceMs = NOT_SEEN;
 
@@ -249,7 +249,10 @@ export type Resolver = Pick<promises.Resolver, 'resolve4' | 'resolve6' | 'resolv
 /** How long a DNS server may take to answer, and how often all are asked. */
 const DNS_WAITS = { timeout: 2_000, tries: 2 };
 
-/** What a server listens at. At `::`, every address, no host is named: Node.js then takes IPv4 alone where the system has no IPv6. */
+/**
+ * The place where a server listens. For `::`, which means every address, the host is omitted: Node.js then uses IPv4 only if the
+ * system has no IPv6.
+ */
 export function listenPlace({ host, port }: { readonly host: string; readonly port: number }) {
   return host === '::' ? { port } : { host, port };
 }
@@ -326,7 +329,7 @@ export const thisMachine: System = {
       await rm(path, { force: true });
       const file = await open(path, 'wx', 0o600);
       return {
-        // A single write may take only a part, such as the last one on a full disk.
+        // A single write may write only a part, for example on a full disk.
         write: piece => file.appendFile(piece),
         sync: () => file.sync(),
         close: () => file.close(),

@@ -14,7 +14,7 @@ export function ownString(text: string): string {
 /** Digits of base64url: 132 bits, enough that no two texts share a digest. */
 export const DIGEST_DIGITS = 22;
 
-/** Identifies a text where the text itself must not be readable, such as in a Redis key. */
+/** Identifies a text in places where the text itself must not be readable, such as a Redis key. */
 export function digestOf(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, DIGEST_DIGITS);
 }
@@ -58,7 +58,7 @@ export function errorText(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
-/** Whether a code of Node.js says that nobody here knows the authority of a certificate. */
+/** Whether a code of Node.js means that the authority of a certificate is not trusted here. */
 export function isUnknownAuthority(code: string): boolean {
   return UNKNOWN_AUTHORITY.has(code);
 }

@@ -1,9 +1,9 @@
 import type { GatewayError } from './error.ts';
 
-// What a provider says about a token (RFC 7662), between the room that asks and the one that judges.
+// A provider's answer about a token (RFC 7662), as passed from `identity/signin/` to `identity/auth/`.
 
 export interface TokenAnswer {
-  /** Its members, as parsed JSON; `null` if the token is not active. */
+  /** The members of the answer, as parsed JSON; `null` if the token is not active. */
   readonly members: Readonly<Record<string, unknown>> | null;
   /** When the question was sent, on the monotonic clock. The answer describes the state at that time. */
   readonly askedAtMs: number;
@@ -15,4 +15,4 @@ export interface NoAnswer {
   readonly reached: boolean;
 }
 
-export type ToldOfToken = TokenAnswer | NoAnswer;
+export type TokenReply = TokenAnswer | NoAnswer;

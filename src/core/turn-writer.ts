@@ -6,13 +6,13 @@ export interface GatheredBytes {
   /** Returns what was collected. The next byte overwrites it, unless `lend` was called: then it stays. */
   take(): Buffer;
   lend(): void;
-  /** Called when everything lent may be overwritten. Some is never returned: the garbage collector frees it. */
+  /** Called when everything lent may be overwritten. Not called for bytes of a failed write, which the garbage collector frees. */
   giveBack(): void;
-  /** Whether the system takes more. Set after each write: while false, no more should be collected than necessary. */
+  /** Whether the system accepts more. Set after each write: while false, no more should be collected than necessary. */
   writable: boolean;
 }
 
-/** Called when the system has taken the bytes of a write, or could not. */
+/** Called when the system has taken the bytes of a write, or when the write has failed. */
 export type Written = (error?: Error | null) => void;
 
 /**
@@ -39,7 +39,7 @@ export class TurnWriter implements TurnTask {
   readonly #written: () => Written | undefined;
   readonly #left: () => void;
   #phase: WriterPhase = 'held';
-  /** True while the system does not take everything written. */
+  /** True while the system has not taken everything written. */
   #isFull = false;
   /** How often something was written. */
   writes = 0;
@@ -64,7 +64,7 @@ export class TurnWriter implements TurnTask {
     socket.on('drain', () => this.#onDrain());
   }
 
-  /** True while the system does not take everything written, and so much is waiting that no more is written. */
+  /** True while so much that was written has not been taken by the system that no more is written. */
   get isFull(): boolean {
     return this.#isFull;
   }
@@ -94,7 +94,7 @@ export class TurnWriter implements TurnTask {
     if (isOpen) this.#write(this.#source.take());
   }
 
-  /** Writes nothing any more: nobody would take it. */
+  /** Writes nothing from now on: the bytes would not reach the peer. */
   stop(): void {
     this.#phase = 'finished';
   }

@@ -1,27 +1,27 @@
 import { lstat, unlink } from 'node:fs/promises';
 import { connect, type Server, type Socket } from 'node:net';
 
-/** The client's address where it is not told apart from others: the peer of a Unix socket has none. */
+/** The address of clients of a Unix socket, which have none: they count as one. */
 export const UNIX_PEER = 'unix';
 
-/** The path in `unix:/run/app.sock`, which stands where others have a host; `null` for a host. */
+/** The path in `unix:/run/app.sock`, which takes the place of a host; `null` for a host. */
 export function socketPath(host: string): string | null {
   return host.startsWith('unix:') ? host.slice('unix:'.length) : null;
 }
 
-/** Takes group and others what mode 0660 does not give them. */
+/** Removes all rights that mode 0660 does not include. */
 const UMASK = 0o117;
 
 /**
- * Listens at a Unix socket with mode 0660 from its first moment on, in place of one that nobody listens at any more. Only for the
- * main thread: others have no umask. Rejects with Node's errors, EADDRINUSE if another process listens.
+ * Listens at a Unix socket, which has mode 0660 from the first moment. Replaces the socket of a process that no longer listens.
+ * Only for the main thread: workers cannot set a umask. Rejects with Node's errors, EADDRINUSE if another process listens there.
  */
 export async function listenAtSocket(server: Server, path: string, backlog: number): Promise<void> {
   await removeStale(path);
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     const umask = process.umask(UMASK);
-    // Binds before it returns.
+    // `listen` binds before it returns.
     server.listen({ path, backlog }, () => resolve());
     process.umask(umask);
   });

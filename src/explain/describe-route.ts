@@ -51,7 +51,7 @@ export function describeSentFields({ sentFields }: Snapshot): ExplainedRow[] {
   return applying([['forwarding headers', sentFields && `also ${sentFields.join(', ')}`]]);
 }
 
-/** Describes how a request is answered and logged where that is another way than without the keys for it. */
+/** Describes how a request is answered and logged, if keys of the route change that. */
 export function describeAnswering({ errorPages, log }: Snapshot): ExplainedRow[] {
   return applying([
     ['errors', errorPages && `for browsers, the pages ${[...errorPages.keys()].join(', ')}`],

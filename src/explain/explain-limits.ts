@@ -93,10 +93,7 @@ interface Context {
   readonly exempt: boolean;
 }
 
-/**
- * Returns the caller classes to describe: all of the route, or the one that the requested class counts as on this route. If that
- * is another one, says why.
- */
+/** The words for one caller and for several callers of the built-in classes. */
 function callersOf(
   route: RouteModel,
   identity: IdentityModel | null,
@@ -237,7 +234,7 @@ function describeBucket(
     const { share, triesNumbers } = bucket.rollout;
     const how = triesNumbers
       ? `tries its numbers in "shadow" on ${share.percent}% of callers; those in force apply to the others`
-      : `applies to ${share.percent}% of callers, and is in shadow for the others, whom it does not limit`;
+      : `applies to ${share.percent}% of callers, and is in shadow for the others, so it does not limit them`;
     rows.push(['bucket', `${how} (${place})`]);
   }
   if (bucket.main !== null) {
@@ -332,7 +329,7 @@ function describeOne(
 function describeSide({ rollout }: BucketModel, key: string | null): string[] {
   if (rollout === null || key === null) return [];
   const side = rollout.share.includes(key) ? 'is' : 'is not';
-  const whom = rollout.triesNumbers ? 'whom its numbers are tried on' : 'that it holds for';
+  const whom = rollout.triesNumbers ? 'on whom its numbers are tried' : 'that it limits';
   return [`bucket: this caller ${side} among the ${rollout.share.percent}% ${whom}`];
 }
 

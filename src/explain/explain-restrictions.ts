@@ -16,10 +16,10 @@ export function describeRestrictions(
   return [...rows, ...describeFailedVerifications(route, snapshot)];
 }
 
-/** What the lists of `limits.yaml` say of a client. `key`: under which the address is counted. */
+/** Describes which lists of `limits.yaml` contain a client. `key`: the key under which its address is counted. */
 function listingOf(route: RouteModel | null, { address, principal }: AskedCaller, { limits }: Snapshot) {
   const { neverRestrict, keying } = limits;
-  // A route that ignores tokens does not know the caller, and without a route nobody looks at the token.
+  // A route that ignores tokens does not know the caller. Without a route, the token is not read.
   const isKnown = principal !== null && route !== null && route.authentication !== 'none';
   return {
     address,
@@ -31,7 +31,7 @@ function listingOf(route: RouteModel | null, { address, principal }: AskedCaller
   };
 }
 
-/** Says that `blocked` lists the client, and where; `null` if it does not. */
+/** Describes that `blocked` lists the client, and where; `null` if it does not. */
 export function whyBlocked(route: RouteModel | null, caller: AskedCaller, snapshot: Snapshot): string | null {
   const { blocked } = snapshot.limits;
   if (blocked === null) return null;
@@ -88,8 +88,8 @@ function describeRules(
       add('webhook_not_found', webhookNotFound, 'the address on this webhook', 'got 404');
   }
   const who = whoIgnores(route, spared, ignoredRefusals?.addresses ?? false);
-  // Requests from a spared address are not offences. But a caller who is restricted for requests from elsewhere is refused here
-  // as well.
+  // Requests from a spared address are not offences. But a caller that is restricted for requests from elsewhere is also refused
+  // here.
   const elsewhere = spared.address ? 'from other addresses ' : '';
   const early = `${elsewhere}came before the Retry-After of a 429 was over`;
   if (who !== null) add('ignored_refusals', ignoredRefusals, who, early);
@@ -141,7 +141,7 @@ export interface ActiveRestrictions {
   ofCaller(principal: string): readonly Restriction[];
   /** Returns the restrictions of this address on the webhook identified by the route and its parameters. */
   onWebhook(key: string, route: RouteModel, params: readonly string[]): readonly Restriction[];
-  /** The restricted address that last refused a caller, and when, in milliseconds since the epoch; `null` if none did lately. */
+  /** The restricted address that last refused a caller, and when, in milliseconds since the epoch; `null` if none did recently. */
   addressThatRefused(principal: string): { readonly address: string; readonly lastMs: number } | null;
 }
 

@@ -12,7 +12,7 @@ export function whyOwnRefuses(
 ): string | null {
   if (identity === null || identity.providers.length === 0) return '404, no identity_provider is configured';
   if (kind === 'sign-in' && signInProvider(identity) === null) return '404, sign-in is off: no redirect_uri';
-  // The gateway checks for the token before anything else.
+  // The gateway checks first whether there is a token.
   if (authentication === 'required' && as === 'address') return null;
   return methods.includes(method) ? null : `405, it only serves ${methods.join(' and ')}`;
 }

@@ -23,7 +23,7 @@ import type { AskedCaller, AskedRequest, ExplainedRow, Explanation } from './exp
 
 export const EXPLAINED_METHODS: readonly string[] = [...METHODS, GRPC_METHOD];
 
-/** Whether a word is a method, or may be one that a route names. */
+/** Whether a word is a method that the gateway knows, or that a route may name. */
 export function isExplained(method: string): boolean {
   return EXPLAINED_METHODS.includes(method) || whyNoMethod(method) === null;
 }
@@ -152,7 +152,7 @@ function explainMatched(matched: Matched, snapshot: Snapshot): Explanation {
   return { rows: [...found, ...policies, ...others], taken: true };
 }
 
-/** Why the address may not use the route; `null` if it may, or is not known. */
+/** Why the address may not use the route; `null` if it may, or if the address is unknown. */
 function whyOutside(route: RouteModel, { address }: AskedCaller, { limits }: Snapshot): string | null {
   if (address === null || !isOfFile(route) || route.networks === null) return null;
   const key = addressKey(address, limits.keying);
@@ -278,19 +278,19 @@ function chooseFor(
   const which = mayHaveToken(route, caller) ? 'without a token this one' : 'this one';
   const where =
     key === null
-      ? "which one is this caller's is not known: name it, or its address"
+      ? 'which one this caller uses is unknown: name the caller, or its address'
       : `${which} goes to ${chosen.upstream.name}`;
   return { route: chosen, rows: [['shares', `${listed} of callers; ${where}`]] };
 }
 
-/** The key that decides; `null` if unknown. */
+/** The key that decides which upstream a caller goes to; `null` if unknown. */
 function keyOf(route: ForwardRoute, caller: AskedCaller, keying: AddressKeying): string | null {
   const { as, address, principal } = caller;
   if (route.authentication !== 'none' && as !== 'address' && !mayHaveToken(route, caller)) return principal;
   return address === null ? null : addressKey(address, keying);
 }
 
-/** Whether the route takes callers with and without a token, and the question does not say which one this is. */
+/** Whether the route accepts callers with and without a token, and the question leaves open which kind it is about. */
 function mayHaveToken({ authentication }: ForwardRoute, { as, principal }: AskedCaller): boolean {
   return authentication === 'optional' && as === null && principal === null;
 }

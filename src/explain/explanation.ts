@@ -9,7 +9,7 @@ export interface AskedRequest {
   readonly caller: AskedCaller;
 }
 
-/** The caller of the request. `null` members are unknown: they may be those of any caller. */
+/** The caller of the request. Members that are `null` are unknown: any caller could have sent it. */
 export interface AskedCaller {
   /** The class of the caller, possibly one of gateway.yaml. */
   readonly as: ClassName | null;

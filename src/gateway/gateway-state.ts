@@ -4,11 +4,11 @@ import type { Limiting, Overload, RequestGeneration } from '../process/runtime/i
 import { HeldRequests } from './held-requests.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 
-/** More requests than one thread serves in its life, so that no two threads give the same number. */
+/** More exchanges than one thread serves in its lifetime, so that no two threads use the same number. */
 const NUMBERS_PER_THREAD = 2 ** 40;
 
 export interface GatewayDependencies {
-  /** The generation that the first exchanges begin with. */
+  /** The generation for the first exchanges. */
   readonly generation: RequestGeneration;
   readonly clock: TimerClock;
   readonly randomBytes: RandomBytes;
@@ -17,7 +17,7 @@ export interface GatewayDependencies {
   readonly limiting: Limiting;
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
-  /** Counts exchanges in flight, and says which thread this is: each numbers its exchanges apart. */
+  /** Counts exchanges in flight, and identifies the thread: each has its own range of numbers for exchanges. */
   readonly part: Pick<ProcessPart, 'memory' | 'permits'>;
 }
 

@@ -16,25 +16,25 @@ const LASTING_MS = 1_000;
  * Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. Each step of this
  * walk is marked in the code: to find one, search this folder for "Step 5".
  *
- *  1. `accept`           makes an exchange of the request, with the configuration of now   (gateway.ts, exchange/exchange.ts)
- *  2. `readHead`         rejects a head that can be read in more than one way              (gates/head.ts)
- *  3. `capacity`         looks for room in the process, then for its address               (gates/overload.ts)
- *  4. `restrictAddress`  refuses an address that is restricted or blocked                  (gates/restriction.ts)
- *  5. `findRoute`        finds out where it leads: the route, the terminal, the pool       (gates/route.ts)
- *  6. `identify`         makes a caller of its token; may wait for keys                    (gates/identity.ts)
- *  7. `chooseUpstream`   takes the upstream of its caller where several share a route      (gates/upstream.ts)
- *     `upstreamCapacity` takes a place among the requests to its upstream, if there is one (gates/upstream.ts)
- *  8. `limit`            has all its limits decided at once; may wait for them             (gates/limit.ts)
- *  9. `authorise`        refuses what lacks a valid token or a right, then a place         (gates/authorise.ts)
+ * 1. `accept`           makes an exchange of the request, with the current configuration   (gateway.ts, exchange/exchange.ts) 2.
+ *  `readHead`         rejects a head that can be read in more than one way              (gates/head.ts) 3. `capacity`         looks
+ *  for room in the process, then for its address               (gates/overload.ts) 4. `restrictAddress`  refuses an address that is
+ *  restricted or blocked                  (gates/restriction.ts) 5. `findRoute`        finds out where it leads: the route, the
+ *  terminal, the pool       (gates/route.ts) 6. `identify`         makes a caller of its token; may wait for keys
+ *  (gates/identity.ts) 7. `chooseUpstream`   takes the upstream of its caller where several share a route      (gates/upstream.ts)
+ * `upstreamCapacity` takes a place among the requests to its upstream, if there is one (gates/upstream.ts) 8. `limit`
+ *  has all its limits decided at once; may wait for them             (gates/limit.ts) 9. `authorise`        refuses what lacks a
+ *  valid token or a right, then a place         (gates/authorise.ts)
  * 10. `serve`            opens the terminal: `forward` sends the request upstream          (gateway.ts, terminals/forward.ts)
  * 11. `head`             passes the response on, with the gateway's own fields           (terminals/forward.ts)
- *     `settle`           applies its outcome as soon as its status is known               (gateway.ts, ledger.ts)
- *     `leave`            gives up its places as soon as its response is complete          (exchange/exchange.ts)
+ * `settle`           applies its outcome as soon as its status is known               (gateway.ts, ledger.ts)
+ * `leave`            gives up its places as soon as its response is complete          (exchange/exchange.ts)
  * 12. `over`             records it once its response is delivered, or never will be      (gateway.ts, ledger.ts)
  *
  * Steps 2 to 9 are the gates: gates/gates.ts has their order with the reason for it. The error that a gate returns answers the
- * exchange in place of step 10 (`#conclude`). After that, or while a gate waits, `Exchange.fault` ends it: for a failure of the gateway, for
- * what the client sends, for a deadline, or by a `review`. Whatever answers it, step 12 follows, once. A client decides when it reads its response, so nothing that others wait for waits for step 12.
+ * exchange in place of step 10 (`#conclude`). After that, or while a gate waits, `Exchange.fault` ends it: for a failure of the
+ * gateway, for what the client sends, for a deadline, or by a `review`. Whatever answers it, step 12 follows, once. A client
+ * decides when it reads its response, so nothing that others wait for waits for step 12.
  */
 export class Gateway implements Settler {
   readonly #state: GatewayState;
@@ -93,7 +93,7 @@ export class Gateway implements Settler {
 
   #review(exchange: Exchange): void {
     this.#noteLasting(exchange);
-    // Nothing is left to refuse: a client gets a refusal in full, since that may be the one that restricted it.
+    // Nothing is left to refuse. The complete response may also be the refusal that restricted the client: let it read that.
     if (exchange.response.isWhole || exchange.offenceAtMs !== 0) return;
     const { limiting, clock } = this.#state;
     const stop = exchange.standing.review(limiting, clock);
@@ -135,7 +135,7 @@ export class Gateway implements Settler {
     // 12a. Nothing more can be sent.
     response.isOver = true;
     if (!delivered && response.outcome !== 'truncated') response.outcome = 'abandoned';
-    // 12b. Stop everything that still waits or runs for it.
+    // 12c. Do now what `whole` does, if the client left before it had a complete response.
     try {
       stopWork(exchange, delivered);
     } catch (fault) {

@@ -44,7 +44,7 @@ export interface Hold<Result> {
  * counter. Bounded per caller, per counter by its quota, and in total.
  *
  * Threads that share permits share these bounds. Each has its own lines, whose timers fire when the counter is due to have room:
- * the first to decide gets it, and the others keep waiting while their patience lasts.
+ * the first to decide gets the unit, and the others keep waiting while their patience lasts.
  */
 export class HeldRequests {
   readonly #clock: TimerClock;
@@ -104,7 +104,7 @@ export class HeldRequests {
     const held: Held = {
       ...holding,
       sinceMs: this.#clock.monotonicMs(),
-      // A store may overwrite its decision at the next call, so conclude immediately.
+      // Conclude immediately: a store may overwrite its decision at the next call.
       over: decision => resolve(decision === null ? null : conclude(decision)),
       failed: reject,
       line,

@@ -15,7 +15,7 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   const { meaning: status, limitedBy } = response;
   const isOfService = exchange.upstreamLeg !== null && exchange.upstreamLeg.answeredAtMs !== null;
   if (ruling !== null && ruling.units.length > 0) {
-    // Callers without access must not use up what callers with access share.
+    // Without this, callers without access could use up units that they share with callers who have it.
     const returned = unitsReturnedBy(exchange.statusToReturn, isOfService, ruling.units, ruling.returnsTo);
     for (const { limit, part, window, cost, caller } of returned)
       limiting.store.refund(limit, part, window, cost, caller);
@@ -34,7 +34,7 @@ export function applyOutcome(exchange: Exchange, state: GatewayState): void {
   noteOffence(exchange, state, () => limiting.offences.invalidRequests.note(restrictedKey));
 }
 
-/** Step 11: charges what a request costs, once that is known: draws what was not reserved, or returns what is left. */
+/** Step 11: charges the price of a request once it is known: consumes what was not reserved, or returns what is left. */
 export function applyPrice(
   exchange: Exchange,
   { limiting }: GatewayState,
@@ -53,7 +53,10 @@ export function applyPrice(
     limiting.listener.priced({ bucket: ruling.bucket, outcome, field });
 }
 
-/** True if it cannot be an offence: the caller is under `never_restrict`, so nothing it sends counts against its address. */
+/**
+ * True if the exchange cannot be an offence: the caller is under `never_restrict`, so its requests do not count against its address
+ * either.
+ */
 function isSpared({ caller }: Exchange, { restrictions }: Limiting): boolean {
   return caller !== null && restrictions.isExempt(caller.principal);
 }
@@ -64,14 +67,14 @@ function noteOffence(exchange: Exchange, { limiting }: GatewayState, count: () =
 }
 
 /**
- * The path to log as it is; `null` if its parameters are secret, as a webhook's are, or if it was refused before it was read. Paths that
- * cannot be routed (400), or lead nowhere (404), are logged as they were asked for.
+ * The path to log as it is; `null` if its parameters are secret, as a webhook's are, or if it was never parsed. Paths that cannot
+ * be routed (400) or match no route (404) are logged as received.
  */
 function plainPathOf({ destination: { path }, response, downstream, snapshot }: Exchange): string | null {
   if (!path.startsWith('/') && response.status !== 400 && response.status !== 404) return null;
   const [, asked = ''] = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?([^?#]*)/is.exec(downstream.target) ?? [];
   const written = path.startsWith('/') ? path : asked;
-  // Also where the method, a slash too many or http in place of https led elsewhere.
+  // Also if the method, an extra slash or http instead of https led to another destination.
   return snapshot.webhookPaths.isIn(written) ? null : written;
 }
 

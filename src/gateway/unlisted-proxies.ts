@@ -7,8 +7,8 @@ const REPORT_MS = 2 * HOUR_MS;
 const MAX_WATCHED = 64;
 
 /**
- * How much a sender has to forward within an hour to count as a proxy: more than a scanner that tries an address or two to get
- * in. A public sender needs more, since it rarely is the operator's, and anyone can invent clients.
+ * How much a sender has to forward within an hour to count as a proxy: more than a scanner, which tries only a few addresses. A
+ * public sender needs more, since it rarely is the operator's, and anyone can invent clients.
  */
 const ENOUGH = {
   private: { requests: 50, clients: 10 },
@@ -20,7 +20,7 @@ const PRIVATE = new AddressSet([
   ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10', '127.0.0.0/8'],
   ...['fc00::/7', 'fe80::/10', '::1'],
 ]);
-/** No real client has such an address. Scanners claim them because some servers let them in. */
+/** No real client has such an address. Scanners claim one because some servers trust it. */
 const LOOPBACK = new AddressSet(['127.0.0.0/8', '0.0.0.0/8', '::1', '::']);
 
 /**
@@ -88,7 +88,7 @@ export class UnlistedProxies {
   }
 }
 
-/** Added to a sender's count of requests. The steps exceed any such count, so they decide first. */
+/** Added to a sender's count of requests. The steps are larger than any such count, so they decide first. */
 const WORTH = { reportedPublic: 1_000, private: 2_000, reportedPrivate: 3_000 } as const;
 
 /** A sender, and what it forwarded in this hour. */

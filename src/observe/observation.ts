@@ -36,7 +36,7 @@ interface ObservationOptions {
   readonly reloadRecord: Partial<core.ReloadListener>;
   /** The destination of spans; `null` if there is none. */
   readonly spans: (Partial<core.ExchangeListener> & Pick<SpanExport, 'lost'>) | null;
-  /** True if the main thread of this process reports what concerns all of it. Default false: this thread does. */
+  /** True in a worker: the main thread then reports events that concern the whole process. Default: false. */
   readonly isWorker?: boolean | undefined;
 }
 
@@ -179,7 +179,7 @@ export class Observation {
   /**
    * Metrics in Prometheus' text format, merged with the values of other threads.
    *
-   * @param names of the metrics. Default: all
+   * @param names the names of the metrics. Default: all
    */
   async scrape(
     others: readonly metric.Levels[] = [],
@@ -197,7 +197,7 @@ const FROM_MAIN_THREAD: ReadonlySet<string> = new Set<
   keyof core.AuthListener | keyof core.SignInListener | keyof core.UpstreamListener
 >(['keySetLoaded', 'keySetFailed', 'discovered', 'addressesChanged', 'lookupFailed', 'lookupWorks']);
 
-/** The type of all methods of listeners: none has more arguments. */
+/** The type of all methods of listeners: none has more than two arguments. */
 type Hook = (first: unknown, second: unknown, third: unknown) => void;
 
 /** Called when a listener throws. `method`: the method of the listener. Must not throw. */

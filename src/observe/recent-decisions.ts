@@ -8,7 +8,7 @@ export interface DecisionCounts {
   readonly admitted: number;
   readonly refused: number;
   readonly shadowRefused: number;
-  /** Refused by a restriction, or as blocked, before any bucket was looked up: all of them count as without a bucket. */
+  /** Refused by a restriction, or as blocked, before a bucket was looked up, so all of them count as without a bucket. */
   readonly restricted: number;
 }
 
@@ -106,12 +106,12 @@ export interface TopCaller {
   readonly callerClass: string;
   /** "none": without a bucket. */
   readonly bucket: string;
-  /** The minimum number of times since `sinceMs`; `maxCount` is the maximum. */
+  /** The minimum number of events since `sinceMs`; `maxCount` is the maximum. */
   readonly count: number;
   readonly maxCount: number;
   /** How many of `count` were due to a restriction. */
   readonly restricted: number;
-  /** The latest reason. `admitted` if nothing refused it. */
+  /** The reason of the last event. `admitted` if nothing refused the request. */
   readonly why: Why;
   /** The quota that refused last, or is nearly used up, if it lasts an hour or more. */
   readonly quota?: QuotaUse | undefined;
@@ -130,9 +130,9 @@ type Entry = { -readonly [Key in keyof Omit<TopCaller, 'maxCount'>]: TopCaller[K
 };
 
 /**
- * Finds the callers that something happens to most often, in bounded memory however many there are: the Space-Saving algorithm
- * (Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k Elements in Data Streams, 2005). A caller that is
- * not on the list replaces the one with the smallest count, and takes over that count, since it may have occurred that often.
+ * Finds the callers with the most events of one kind, in bounded memory however many callers there are: the Space-Saving algorithm
+ * (Metwally, Agrawal, El Abbadi: Efficient Computation of Frequent and Top-k Elements in Data Streams, 2005). A caller that is not
+ * on the list replaces the one with the smallest count, and takes over that count, since it may have had that many events before.
  */
 export class TopCallers {
   readonly #entries: readonly Entry[];
@@ -172,8 +172,8 @@ export class TopCallers {
   }
 
   /**
-   * Forgets callers without events for an hour. Call it every few seconds: entries keep the strings that they were cut from in
-   * memory.
+   * Forgets callers without events for an hour. Call it every few seconds: an entry whose caller is a substring keeps the whole
+   * string in memory.
    */
   sweep(nowMs: number): void {
     for (const entry of this.#entries) {
@@ -183,7 +183,7 @@ export class TopCallers {
     }
   }
 
-  /** Takes all callers, and forgets them. `unlisted`: the maximum that a caller outside of them can have counted. */
+  /** Returns all callers, and clears the list. `unlisted`: the maximum count of a caller that is not on it. */
   take() {
     const callers = this.list();
     const isFull = callers.length === this.#entries.length;

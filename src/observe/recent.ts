@@ -8,7 +8,7 @@ export type RecentGrowth = ReturnType<Recent['take']>;
 
 export interface RefusedAddress {
   readonly address: string;
-  /** When it last did, in milliseconds since the epoch. */
+  /** When the last one happened, in milliseconds since the epoch. */
   readonly lastMs: number;
 }
 
@@ -41,7 +41,7 @@ export class Recent {
     this.#clock.cancel(this.#timer);
   }
 
-  /** Takes what was recorded since the last call, for another thread to add. */
+  /** Returns what was recorded since the last call, for another thread to add, and clears it. */
   take() {
     return { ...this.callers.take(), ...this.errors.take() };
   }
@@ -61,7 +61,7 @@ export class Recent {
 
 /** Callers kept in each list. */
 const CAPACITY = 128;
-/** Callers of whom is known which address refused them, and for how long. */
+/** Maximum callers for whom the address that refused them is remembered, and for how long. */
 const MAX_BEHIND = 1_024;
 const HOUR_MS = 3_600_000;
 const MINUTE_MS = 60_000;
@@ -71,7 +71,7 @@ class RecentCallers implements Partial<core.LimitListener & core.ExchangeListene
   readonly #clock: core.Clock;
   readonly #refused = new TopCallers(CAPACITY);
   readonly #nearLimit = new TopCallers(CAPACITY);
-  /** By principal, the one that was refused longest ago first. */
+  /** By principal; the caller that was refused longest ago comes first. */
   readonly #behindAddress = new Map<string, RefusedAddress>();
 
   constructor(clock: core.Clock) {
@@ -188,7 +188,7 @@ export class RecentErrors {
         if (outcome === 'truncated') this.#noteUpstream(ofUpstream, 'the response broke off');
       } else if (error.cap !== null) this.#note(`cap ${error.cap}`, null);
       else if (error.side === 'upstream') this.#noteUpstream(ofUpstream, describe(error));
-      // Sign-in and the store report their own errors.
+      // Sign-in and the store report their own errors elsewhere.
       else if (error.side === 'gateway') this.#note('gateway', describe(error));
     },
     tokenRefused: (reason, claim) => this.#note(`token refused: ${reason}`, claim),

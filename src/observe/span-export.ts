@@ -136,7 +136,7 @@ export class SpanExport implements Partial<ExchangeListener> {
             this.#lost.receiver += spans.length;
             failed(error.message);
           }
-          // Counted and told: the SDK would tell it once more, as JSON.
+          // The loss was counted and logged here. An error would make the SDK log it again, as JSON.
           then({ code: 0 });
         });
       },
@@ -196,7 +196,7 @@ export class SpanExport implements Partial<ExchangeListener> {
     return Object.entries(this.#lost).map(([reason, count]) => [{ reason }, count]);
   }
 
-  /** Sends what is waiting, for at most two seconds. The log says how many spans are lost by that. */
+  /** Sends what is waiting, for at most two seconds. Logs how many spans are lost. */
   async stop(): Promise<void> {
     const before = this.#lost.receiver;
     await finishedWithin(STOP_MS, this.#shutdown().catch(silent), this.#clock);
@@ -211,7 +211,7 @@ export class SpanExport implements Partial<ExchangeListener> {
     const options = { kind, attributes, startTime: hrTime(fromMs) };
     const span = this.#tracer.startSpan(spanName(record), options, parent);
     if (failed) span.setStatus({ code: api.SpanStatusCode.ERROR });
-    // The SDK drops what does not fit without a word.
+    // The SDK silently drops what does not fit, so count it here.
     if (this.#waiting < this.#queue) this.#waiting++;
     else this.#lost.queue++;
     span.end(hrTime(toMs));
@@ -225,7 +225,7 @@ export class SpanExport implements Partial<ExchangeListener> {
   }
 }
 
-/** A small number would be taken for a time of another clock. */
+/** A pair of seconds and nanoseconds: the SDK would take a small number for a time since the process began. */
 function hrTime(epochMs: number): HrTime {
   const seconds = Math.floor(epochMs / 1_000);
   return [seconds, Math.round((epochMs - seconds * 1_000) * 1e6)];

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * Lets a socket be read to its end after a write that the peer no longer took. A service that refuses an upload answers and
- * closes; the next write then fails, and Node.js would destroy the socket with the answer unread in the kernel.
+ * Lets a socket be read to its end after a write has failed. A service that refuses an upload answers and closes; the next write
+ * then fails, and Node.js would destroy the socket with the answer unread in the kernel.
  *
  * @param broken called once, when nothing more can be written. The read that finds the end destroys the socket with this error
  */

@@ -58,7 +58,7 @@ function tlsConnector(
   });
   let session: Buffer | undefined;
   return ({ host, port, name }, onread) => {
-    // RFC 6066, 3: without the dot of the root, with which a name is looked up as it is. Some servers refuse it.
+    // RFC 6066, 3: without the final dot, which only prevents search domains in lookups. Some servers refuse it.
     const serverName = (tls.serverName ?? name).replace(/\.$/, '');
     const socket = secureConnect({
       host,

@@ -9,20 +9,20 @@ import { type ConnectionShare, UpstreamConnection } from './upstream-connection.
  * The pool of an address over HTTP/1.1. Each connection carries one request at a time, so no request waits behind another's
  * response. Reuses the most recently used connection first, so that surplus ones grow idle and close.
  *
- * Opens a connection whenever none is idle, since the number of requests in flight is limited before they come here. If that
- * would be one too many, closes a resting connection.
+ * Opens a connection whenever none is idle, since the number of requests in flight is limited before they come here. If that would
+ * exceed the maximum, closes a resting connection.
  */
 export class ConnectionPool extends Pool<UpstreamConnection> implements ConnectionShare {
   /** The most recently used connection comes last. */
   #idle: UpstreamConnection[] = [];
   readonly #resting: RestingConnections;
-  /** Idle connections that belong to a client's connection each. */
+  /** Idle connections, each of which belongs to a client's connection. */
   readonly #owned = new Map<ConnectionOwner, UpstreamConnection>();
   /** True while the upstream closes each connection behind its response, without saying so. */
   closesEach = false;
   /** True once the upstream has answered on one connection while another one was open. */
   #isParallel = false;
-  /** True while the upstream seems to serve one connection at a time: others are closed before one is opened. */
+  /** True while the upstream seems to serve only one connection at a time: the others are closed before one is opened. */
   #isSerial = false;
   /** Connections that have switched to another protocol, and left the pool. */
   #switched = 0;
@@ -41,7 +41,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   protected override carry(request: OutgoingRequest, sink: CallSink): TransportCall {
     const owned = this.#owned.size === 0 ? undefined : this.#takeOwned(sink);
     if (owned !== undefined) return owned.carry(request, sink);
-    // A connection to be switched to another protocol never comes back: those in use stay for others.
+    // A connection for another protocol never returns to the pool, so open a new one and keep the idle ones for other requests.
     const connection = request.upgrade === 'none' ? (this.#idle.pop() ?? this.#open()) : this.#open();
     return connection.carry(request, sink);
   }
@@ -78,19 +78,19 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
     this.#resting.add(connection);
   }
 
-  /** The upstream has left a connection open for as long as it rested. */
+  /** Called when the upstream has not closed a connection during its rest. */
   #rested(connection: UpstreamConnection): void {
     this.closesEach = false;
     this.#free(connection);
   }
 
-  /** Takes a connection that may carry another request, unless others wait for the upstream to be rid of it. */
+  /** Makes a connection available for another request, unless waiting ones need the upstream to close it. */
   #free(connection: UpstreamConnection): void {
     this.#idle.push(connection);
     if (!this.#isParallel) this.#makeWay();
   }
 
-  /** Learns whether the upstream answers while other connections are open. */
+  /** Notes whether the upstream answers while other connections are open. */
   #answered(connection: UpstreamConnection): void {
     if (this.#isParallel) return;
     for (const other of this.members) if (other !== connection && other.isFree) this.#isParallel = true;
@@ -98,8 +98,8 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
   }
 
   /**
-   * Closes connections that carry nothing while all others wait for a first byte: a server with one thread reads from one
-   * connection until it closes. If it is not one, an answer on another connection will soon show that.
+   * Closes connections that carry nothing while all others wait for a first byte: a single-threaded server reads from one
+   * connection until that closes. If the server is not single-threaded, an answer on another connection will soon show it.
    */
   #makeWay(): void {
     let waiting = 0;
@@ -162,7 +162,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
 
 /** Late bytes are expected up to 100 ms after their response; the margin is for late timers and networks. */
 const REST_MS = 125;
-/** Connections that become due within this time are released together. */
+/** Connections whose rest ends within this time are released together. */
 const STEP_MS = 25;
 
 interface Rest {

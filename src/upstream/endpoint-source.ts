@@ -16,9 +16,9 @@ export interface SourcedEndpoint extends EndpointAddress {
  * Endpoints in two lists are the same if host and port are the same.
  */
 export interface EndpointSource {
-  /** The addresses that requests may go to now. Each change makes a new list. Empty until a name has been looked up. */
+  /** The addresses that requests may go to now. Each change makes a new list. Empty until the first lookup. */
   readonly endpoints: readonly SourcedEndpoint[];
-  /** Why the last lookup found nothing, so that the list is empty or old; `null` if it did not fail. */
+  /** Why the last lookup failed, so that the list is empty or outdated; `null` if it did not fail. */
   readonly fault: Error | null;
   /** Begins to look up names. Calls back after each change of the list, never from within this call. */
   start(changed: () => void): void;

@@ -35,7 +35,7 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
   protected readonly random: Random;
   protected readonly members = new Set<Connection>();
   protected closing = false;
-  /** The `Host` that all requests to this address get; `null` for their own. */
+  /** The `Host` of all requests to this address; `null` if they keep their own. */
   readonly #ownHost: string | null;
   readonly #closed = Promise.withResolvers<void>();
   #sweeper: Timer | null = null;
@@ -64,7 +64,7 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
 
   send(request: OutgoingRequest, sink: CallSink): TransportCall {
     if (this.#ownHost === null) return this.carry(request, sink);
-    // The one that was written before the address was chosen.
+    // Replace the `Host` that was written before the address was chosen.
     const fields = request.fields.slice();
     for (let i = 0; i + 1 < fields.length; i += 2) if (fields[i] === 'Host') fields[i + 1] = this.#ownHost;
     return this.carry({ ...request, fields }, sink);
@@ -82,7 +82,7 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
   /** Closes the connection once nothing is in flight on it. */
   protected abstract retire(connection: Connection): void;
 
-  /** Checks for timeouts. Returns whether more than connections and slabs needs further sweeps. */
+  /** Checks for timeouts. Returns whether further sweeps are needed for reasons other than connections and slabs. */
   protected abstract sweep(nowMs: number): boolean;
 
   protected add(connection: Connection): void {
@@ -150,7 +150,7 @@ export class Lifetime {
       this.#idleMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, this.#options.maxAgeMs);
   }
 
-  /** Lets it grow as old as its client's connection, which would have to authenticate again on another. */
+  /** Lets the connection become as old as its client's, which would have to authenticate again on a new one. */
   lastWithOwner(): void {
     this.#maxAgeMs = Number.POSITIVE_INFINITY;
     this.#isTooOld = false;

@@ -111,7 +111,7 @@ export class SessionPool extends Pool<UpstreamSession> implements SessionShare, 
   protected override sweep(nowMs: number): boolean {
     if (this.#queue.size > 0) this.#grow();
     for (const session of this.members) session.sweep(nowMs);
-    // A slow connect is detected first, and reported: if the process was suspended, both are late in the same sweep.
+    // Report slow connects first: if the process was suspended, the calls that wait for them are late in the same sweep.
     if (this.#anyAccepts())
       for (const call of this.#queue) call.sweep(nowMs, this.options.connectTimeoutMs + SWEEP_MS, null);
     return this.#queue.size > 0;

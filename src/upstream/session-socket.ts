@@ -21,7 +21,7 @@ export interface SessionSocketOwner extends Pick<ClientSessionOwner, 'settingsRe
    * closes.
    */
   faulty(fault: Http2Fault | OwnFault): void;
-  /** Called when the upstream takes no more. What it said before may still arrive, and then `lost` is called. */
+  /** Called when the upstream accepts no more bytes. What it sent before may still arrive; then `lost` is called. */
   deaf(): void;
   /** Called when the upstream has closed or reset the connection, or it could not be established. */
   lost(error: Error): void;
@@ -111,7 +111,7 @@ export class SessionSocket {
     return this.#isReading();
   }
 
-  /** Leaves read bytes to the calls that hold parts of them. */
+  /** Continues with another slab while calls still hold parts of this one. */
   #moveOn(count: number): void {
     if (this.#slab.lent) this.#from += count;
     else this.#from = 0;
@@ -122,7 +122,7 @@ export class SessionSocket {
     this.#buffer = this.#from === 0 ? this.#slab.bytes : this.#slab.bytes.subarray(this.#from);
   }
 
-  /** Keeps the compiler from assuming that a call in between left it open. */
+  /** A method, so that the compiler does not assume that a call in between left the socket open. */
   #isReading(): boolean {
     return !this.#isClosing;
   }

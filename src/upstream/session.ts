@@ -114,7 +114,7 @@ export class UpstreamSession implements CallSession, SessionSocketOwner {
     const { request } = call;
     const { session } = this.#socket;
     const headers = requestSection(request, this.#origin);
-    // RFC 9113, 6.5.2. Some servers, such as grpc-java, would close the connection, and with it the calls of others.
+    // RFC 9113, 6.5.2. Some servers, such as grpc-java, would close the connection, and end the calls of others with it.
     if (!session.accepts(headers)) {
       call.fail('oversized', new Error('the upstream takes no header section of this size'));
       return;

@@ -15,7 +15,7 @@ export interface CallHolder {
 }
 
 export interface CallSession extends CallHolder, SessionFate {
-  /** How often something was written. What a stream sends leaves with the next write. */
+  /** How often something was written. The next write includes what a stream has sent. */
   readonly writes: number;
   /** Called when a request got no response in time. */
   suspect(): void;
@@ -55,7 +55,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
   /** True while the sink is paused. */
   #paused = false;
   readonly #stall = new StallTimer();
-  /** Bytes sent plus interim responses received, as of the last sweep. */
+  /** Bytes sent plus interim responses received, at the last sweep. */
   #progress = 0;
 
   constructor(request: OutgoingRequest, sink: CallSink, queue: CallHolder, options: UpstreamOptions) {
@@ -146,7 +146,9 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     this.#sink.fail({ ...how, kind: isTruncated ? 'truncated' : how.kind, responseBegun });
   }
 
-  /** Whether the upstream's time is running: it sends nothing, and has the complete request or does not take the rest. */
+  /**
+   * Whether the gateway waits for the upstream: it sends nothing, and either has the complete request or does not accept the rest.
+   */
   #waitsForUpstream(): boolean {
     const progress = (this.#writer?.bytesTaken ?? 0) + this.#response.interim.sweep();
     const moved = progress !== this.#progress;
@@ -204,7 +206,7 @@ export class StreamCall implements TransportCall, RequestWriterOwner, StreamHand
     return this.#phase === 'over';
   }
 
-  /** Ends the call. Only the caller of this method may call the sink after it. */
+  /** Ends the call. After it, only the caller of this method may use the sink. */
   #finish(): void {
     if (this.#phase === 'over') return;
     const wasQueued = this.#phase === 'queued';

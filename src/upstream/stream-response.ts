@@ -99,7 +99,8 @@ export class StreamResponse {
     this.#head = head;
     if (isWhole) this.#whole(head, '');
     else if (this.#hasNoBody(head)) this.#phase = 'bodiless';
-    // Held until its stream ends: once the head is sent, bytes after it can only break the connection of an HTTP/1.1 client.
+    // Hold it until its stream ends: if the head were sent and a body followed, an HTTP/1.1 client's connection would have to be
+    // aborted.
     else if (head.statedLength === 0) this.#phase = 'empty';
     else if (head.statedLength !== null && head.statedLength <= WHOLE_MAX_BYTES) {
       this.#phase = 'gathering';
@@ -152,7 +153,7 @@ export class StreamResponse {
     this.#phase = 'body';
     this.#pieces = [];
     this.#sink.head(status, reason, fields, statedLength);
-    // These are so few bytes that it does not matter whether the sink is paused.
+    // Ignore whether the sink pauses: these are few bytes.
     for (const { chunk, release } of pieces) if (this.inBody) this.#sink.data(chunk, release);
   }
 
@@ -162,7 +163,7 @@ export class StreamResponse {
   }
 
   #whole({ status, reason, fields, statedLength }: Http2ResponseHead, body: string): void {
-    // HTTP/1.1 needs to know that the body is empty.
+    // HTTP/1.1 must be told that the body is empty.
     if (!this.#isCall && statedLength === null && this.#head !== null && !this.#hasNoBody(this.#head))
       fields.push('content-length', '0');
     this.#phase = 'over';
@@ -206,7 +207,7 @@ function readHttp2ResponseHead(section: readonly string[]): Http2ResponseHead {
   if (status === 0) throw new MalformedMessage('a response without a status');
   const fields = section.slice(2);
   const statedLength = lengthIn(fields);
-  // RFC 9110, 8.6: a 204 has no length, but some servers say 0.
+  // RFC 9110, 8.6: a 204 has no length, but some servers send 0.
   if (status === 204 && statedLength !== null) {
     if (statedLength > 0) throw new MalformedMessage('a length where there is no body');
     const others = fields.filter((_, i) => fields[i - (i % 2)] !== 'content-length');
@@ -234,7 +235,7 @@ function lengthIn(fields: readonly string[]): number | null {
   return length;
 }
 
-/** The state of the connection of a stream that closed. */
+/** The state of the connection of a closed stream. */
 export interface SessionFate {
   /** Why the connection is lost; `null` while it is not. */
   readonly broken: Error | null;
@@ -242,7 +243,7 @@ export interface SessionFate {
   readonly closedWhileIdle: boolean;
 }
 
-/** The error codes with which a server accuses the gateway of a protocol violation (RFC 9113, 7). */
+/** The error codes by which a server reports a protocol violation of the gateway (RFC 9113, 7). */
 const OFFENCES: ReadonlySet<number> = new Set([
   ErrorCode.PROTOCOL_ERROR,
   ErrorCode.FLOW_CONTROL_ERROR,

@@ -61,7 +61,7 @@ export class BrokenRequest extends Error {
   }
 }
 
-/** A connection of HTTP/1.1 that belongs to a client's connection: nobody else's requests may follow on it. */
+/** An HTTP/1.1 connection that belongs to a client's connection: it must not carry requests of other clients. */
 export interface OwnedConnection {
   /** Closes at once if nothing is in flight, else after the response. */
   closeWhenIdle(): void;
@@ -77,14 +77,14 @@ export interface ConnectionOwner {
 
 /** Receives a response, or the failure that ends it: then `fail` is the last call. */
 export interface CallSink extends ResponseSink {
-  /** Whose request it is; `null` or absent if its client's connection owns no connection. */
+  /** The client's connection, if it may own connections to upstreams; else `null` or absent. */
   readonly owner?: ConnectionOwner | null;
   /**
    * True if the upstream may have authenticated the connection, or has begun to: after the response it belongs to `owner`, or
-   * closes. May become true up to the end of the response. Default: false, it then serves anyone.
+   * closes. May become true until the end of the response. Default: false; the connection then serves any client.
    */
   readonly isPrivate?: boolean;
-  /** What the client's cookies say about the endpoint to choose: values of `TransportCall.mark`, or anything. Default: nothing. */
+  /** The values in the client's cookies that may name an endpoint (`TransportCall.mark`), unchecked. Default: none. */
   readonly marks?: readonly string[];
   /** Names fields that the upstream marked as never indexed (RFC 7541, 6.2.3). Called before the part that contains them. */
   neverIndex(names: FieldNames): void;
@@ -99,13 +99,13 @@ export interface CallSink extends ResponseSink {
 
 /** A request passed to a transport, until its response is over. */
 export interface TransportCall {
-  /** The endpoint it went to, as `host:port`. Absent if the upstream has only one, or none yet. */
+  /** The endpoint that the request went to, as `host:port`. Absent if the upstream has only one, or none was chosen yet. */
   readonly endpoint?: string | null;
   /** The value of the cookie that names the endpoint; `null` or absent without `balance: { cookie }`. */
   readonly mark?: string | null;
-  /** Memory of response bytes that wait until it is resumed. Default: none, since they are still in the kernel. */
+  /** Bytes of memory that hold response data until it is resumed. Default: none, since the data is still in the kernel. */
   readonly heldBytes?: number;
-  /** Whether it still waits for a connection or a stream: the upstream knows nothing of it. Default: false. */
+  /** Whether it still waits for a connection or a stream, so that the upstream does not know of it. Default: false. */
   readonly isQueued?: boolean;
   /**
    * Resumes the response after `data` returned false. No timeout runs until then, so a sink that returned false must eventually
@@ -141,7 +141,7 @@ export type UpstreamProtocol = 'http1' | 'h2' | 'grpc';
 
 /** How an HTTP/2 upstream is reached. */
 export interface Http2Options {
-  /** Maximum connections that take requests at the same time. */
+  /** Maximum connections that accept requests at the same time. */
   readonly maxConnections: number;
   /** Streams on a connection before another connection is opened. */
   readonly maxStreams: number;

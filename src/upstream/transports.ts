@@ -21,7 +21,7 @@ import type { ConnectionOptions, EndpointOptions, Transport } from './transport.
 export interface ConfiguredUpstream extends Spreading {
   readonly name: string;
   readonly options: ConnectionOptions;
-  /** Equal for equal addresses, options and checks, so that nobody has to compare those of ten thousand upstreams. */
+  /** Equal for equal addresses, options and checks, so that reloads need not compare these for ten thousand upstreams. */
   readonly revision: string;
 }
 
@@ -31,7 +31,7 @@ type OpenUpstream = Kept<
   { readonly upstream: ConfiguredUpstream; readonly transport: UpstreamTransport }
 >;
 
-/** A transport that can take over the addresses of another one that reaches them in the same way. */
+/** A transport that can take over the addresses of a previous one, if both reach the upstream in the same way. */
 interface UpstreamTransport extends Transport {
   /**
    * Sends requests to these addresses from now on. Called once. Addresses that the previous transport also has keep their
@@ -118,14 +118,14 @@ export class Transports {
   }
 }
 
-/** Whether all connections are made in the same way, so that one may take over those of the other. */
+/** Whether all connections are made in the same way, so that one transport may take over those of the other. */
 function isReachedAs(one: OpenUpstream, other: OpenUpstream | undefined): boolean {
   return other !== undefined && isSame(one.part.upstream.options, other.part.upstream.options);
 }
 
 /**
- * Returns what opens the transport to an upstream, with a pool for each of its addresses. It does not connect before its first
- * request.
+ * Returns a function that opens the transport to an upstream, with a pool for each of its addresses. The transport connects only
+ * for its first request.
  */
 export function transportOpener(
   part: ProcessPart,

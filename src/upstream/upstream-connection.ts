@@ -17,7 +17,7 @@ import { BrokenRequest, SilentResponse } from './transport.ts';
 
 /** A connection to an upstream: carries one request at a time, and times every wait. */
 export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConnection {
-  /** The client's connection that it belongs to; `null` while it serves anyone. */
+  /** The client's connection that it belongs to; `null` while it serves any client. */
   owner: ConnectionOwner | null = null;
   readonly #share: ConnectionShare;
   readonly #socket: Socket;
@@ -44,7 +44,7 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
   readonly #lifetime: Lifetime;
   readonly #stall = new StallTimer();
   #closeWhenIdle = false;
-  /** True once the upstream takes no more: it may still have answered. */
+  /** True once the upstream accepts no more bytes. It may still have answered. */
   #writesBroken = false;
 
   /** @param chance from 0 to 1, shortens the connection's life; see `Lifetime` */
@@ -69,12 +69,12 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     return this.#call !== null;
   }
 
-  /** Whether it is established and carries nothing. */
+  /** Whether it is established and carries no request. */
   get isFree(): boolean {
     return this.#phase === 'idle';
   }
 
-  /** Whether it carries a request of whose response no byte has come. */
+  /** Whether it carries a request, and no byte of the response has arrived. */
   get isUnanswered(): boolean {
     return (
       this.#call !== null &&
@@ -95,8 +95,8 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
   }
 
   /**
-   * Sends once the socket has been read another time: the end of the connection may have come with the response, and no read
-   * has found it yet.
+   * Sends the request after the next read of the socket: the upstream may have closed the connection right after its last response,
+   * which only a read shows.
    */
   #sendLater(call: Http1Call): void {
     this.#phase = 'proving';
@@ -106,7 +106,7 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     atTurnEnd({ turnEnded: () => inNextTurn(sendIfOpen) });
   }
 
-  /** Whether it has begun to send nothing of this call. */
+  /** True if no byte of this call has been sent yet. */
   isYetToSend(call: Http1Call): boolean {
     return call === this.#call && (this.#phase === 'connecting' || this.#phase === 'proving');
   }
@@ -119,7 +119,7 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     this.#socket.resume();
   }
 
-  /** Gives up this call and its connection, where the rest of the response could be taken for the next one. */
+  /** Gives up this call and closes its connection: the rest of the response could be taken for the next one. */
   abort(call: Http1Call): void {
     if (call === this.#call) this.close();
   }
@@ -212,7 +212,7 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
   take(count: number): boolean {
     // Unsolicited bytes could be taken for the response to the next request.
     if (this.#call === null || this.#phase === 'proving') {
-      this.#onBroken(new Error('the upstream sent what nobody asked for'));
+      this.#onBroken(new Error('the upstream sent bytes that were not requested'));
       return false;
     }
     try {
@@ -220,7 +220,7 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     } catch (error) {
       this.#fail(error instanceof MalformedMessage ? this.#kindNow('malformed') : 'fault', error);
     }
-    // The sink may have given up the exchange.
+    // The sink may have given up the exchange meanwhile.
     if (this.#phaseNow() === 'closed') return false;
     if (this.#slab.lent) this.#slab = this.#share.slabs.replace(this.#slab);
     if (this.#response.last.switched !== null) return this.#onSwitched(this.#response.last.switched);
@@ -232,7 +232,7 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     return !this.#paused;
   }
 
-  /** Keeps the compiler from assuming that a call in between left the phase unchanged. */
+  /** A method, so that the compiler does not assume that a call in between left the phase unchanged. */
   #phaseNow(): UpstreamPhase {
     return this.#phase;
   }
@@ -271,13 +271,13 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     this.#phase = 'idle';
     this.#answeredIn = turnNumber();
     this.#stall.begin();
-    // Late bytes could only reach the client that caused them, whose next step must not wait.
+    // Late bytes could only reach the client that caused them, so its next request need not wait.
     if (this.owner !== null) this.#share.idleFor(this.owner, this);
     else if (rests) this.#share.rest(this);
     else this.#share.idle(this);
   }
 
-  /** Gives the connection to this owner, unless it has it. Returns false if it must close. */
+  /** Gives the connection to this owner, unless it already belongs to it. Returns false if it must close. */
   #isOwnedBy(owner: ConnectionOwner | null): boolean {
     if (this.owner !== null) return true;
     if (owner === null || !owner.keep(this)) return false;
@@ -306,19 +306,19 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     this.close();
   }
 
-  /** Sends nothing more, but reads what the upstream said before it closed. */
+  /** Sends nothing more, but reads what the upstream sent before it closed. */
   #onWritesBroken(): void {
     this.#writesBroken = true;
     this.#sending.stop();
     if (this.#call === null) this.close();
   }
 
-  /** The kind of a failure: `truncated` once the sink has the head of a response, else the given one. */
+  /** The kind of a failure now: `truncated` once the sink has the head of a response, else the given one. */
   #kindNow(kind: UpstreamFailure['kind']): UpstreamFailure['kind'] {
     return this.#response.inBody ? 'truncated' : kind;
   }
 
-  /** Whether no byte of the request has left. The upstream is then not told of a body that its client broke off. */
+  /** Whether no byte of the request was sent. If its client broke off the body, the upstream then never sees the request. */
   #isUnsent(cause: unknown): boolean {
     return !(cause instanceof BrokenRequest) && (this.#phase === 'proving' || this.#sending.isUnsent);
   }
@@ -374,18 +374,20 @@ function lateBytesAreLikely({ bodiless, status }: LastResponse, request: Outgoin
 /** The state shared by a pool's connections, and how they notify the pool. */
 export interface ConnectionShare extends PoolTerms {
   readonly clock: TimerClock;
-  /** True while connections rest after each response, since the upstream closes them behind it. */
+  /** True while the upstream closes each connection after its response, so connections rest after each one. */
   readonly closesEach: boolean;
   /** Called when the connection may carry another request. */
   idle(connection: UpstreamConnection): void;
   /** Called when the connection may carry another request of the connection that owns it. */
   idleFor(owner: ConnectionOwner, connection: UpstreamConnection): void;
-  /** Called when the connection may carry another request after a rest, in which late bytes of its last response would arrive. */
+  /**
+   * Called when the connection may carry another request after a rest, during which late bytes of its last response would arrive.
+   */
   rest(connection: UpstreamConnection): void;
   /** Called with the stream of a connection whose protocol was switched: it has left the pool. */
   switched(stream: ByteStream): void;
   gone(connection: UpstreamConnection): void;
-  /** Called when the upstream closed the connection without saying so, behind this many responses. */
+  /** Called when the upstream closed the connection without notice, after this many responses. */
   closedBehind(responses: number): void;
   /** Called when the connection broke on its next use: the upstream had closed it unnoticed. */
   stale(): void;
@@ -407,7 +409,7 @@ type UpstreamPhase =
   | 'connecting'
   /** Nothing is in flight. Any byte from the upstream closes the connection. */
   | 'idle'
-  /** It has a request, which is sent once the socket has been read another time. Any byte from the upstream closes it. */
+  /** It has a request, which is sent after the next read of the socket. Any byte from the upstream closes it. */
   | 'proving'
   /** A request is being sent or was sent; the head of its response is not complete. */
   | 'waiting'
@@ -477,8 +479,8 @@ export class SwitchedStream extends SocketStream implements Reader {
   }
 
   /**
-   * Reads into other memory from now on: what was read is still to be written. TLS delivers the rest of a record even while its
-   * socket is paused.
+   * Reads into other memory from now on, because what was read has not been written yet. TLS delivers the rest of a record even
+   * while its socket is paused.
    */
   #leave(): void {
     this.#slab = null;

@@ -116,7 +116,7 @@ test.each<[string, (relay: Relay, issuer: TestIssuer) => Fault]>([
   ['Sign-ins while the provider is stopped, and goes on', stopped],
   ['Sign-ins while the provider answers later than `timeout`', late],
   ['Sign-ins while the provider answers with pages of HTML', wrong],
-  ['Sign-ins while the provider dies behind each byte of its answers', cut],
+  ['Sign-ins while the provider dies after each byte of its answers', cut],
 ])('%s', async (name, trouble) => {
   const account = new Account();
   const service = await startService(account);
@@ -176,7 +176,7 @@ test.each<[string, (relay: Relay, issuer: TestIssuer) => Fault]>([
   tell(name, { ...seen, request: counts }, mayEnd);
 });
 
-test('a provider whose discovery document dies behind each byte is known once all of it has come', async () => {
+test('a provider whose discovery document dies after each byte is known once all of it has come', async () => {
   const issuer = await startIssuer();
   const { discovery } = issuer.provider;
   const document = {

@@ -66,11 +66,11 @@ describe('a service that is alone', () => {
     ['A service is killed, and started again', killed, 'http1'],
     ['A service is stopped, and goes on', stopped, 'http1'],
     ['A service answers later than `first_byte`', late, 'http1'],
-    ['A service dies behind each byte of its answers', cut, 'http1'],
+    ['A service dies after each byte of its answers', cut, 'http1'],
     ['A service over HTTP/2 is killed, and started again', killed, 'h2'],
     ['A service over HTTP/2 is stopped, and goes on', stopped, 'h2'],
     ['A service over HTTP/2 answers later than `first_byte`', late, 'h2'],
-    ['A service over HTTP/2 dies behind each byte it sends', cut, 'h2'],
+    ['A service over HTTP/2 dies after each byte it sends', cut, 'h2'],
   ])('%s', async (name, trouble, protocol) => {
     const parts = await front(1, protocol);
     const isNoticed = () => parts.gateway.output.includes('"type":"fault"');
@@ -83,7 +83,7 @@ describe('one of two addresses of a service', () => {
     ['One of two addresses is killed, and started again', killed],
     ['One of two addresses is stopped, and goes on', stopped],
     [
-      'One of two addresses dies behind each byte of its answers',
+      'One of two addresses dies after each byte of its answers',
       relay => ({ ...cut(relay), meanwhile: async () => {} }),
     ],
   ])('%s', async (name, trouble) => {

@@ -182,7 +182,7 @@ describe('the log names the protocol that a service speaks in place of the confi
     atEnd(() => server.close());
     const { port } = server.address() as AddressInfo;
     expect(await causeOf({ protocol: 'h2' }, port)).toContain(
-      'HTTP/1, which upstreams without "protocol" are asked by',
+      'HTTP/1: leave out "protocol" for this upstream',
     );
   });
 });

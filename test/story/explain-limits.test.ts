@@ -325,7 +325,7 @@ routes:
     'all together: bucket: 9 in 5s for id = 7, fixed window, in shadow: it refuses nobody (limits.yaml:4)',
   ]);
   expect(await rowsOf('share', 'user')).toEqual([
-    'bucket: applies to 10% of callers, and is in shadow for the others, whom it does not limit (limits.yaml:5)',
+    'bucket: applies to 10% of callers, and is in shadow for the others, so it does not limit them (limits.yaml:5)',
     'as a user: bucket: 5 in 5s, fixed window (limits.yaml:5)',
   ]);
   expect(await rowsOf('both', 'user')).toEqual([
@@ -349,11 +349,11 @@ routes:
     return rows.filter(row => /^as .*bucket:/.test(row));
   };
   expect(await ofCaller(true)).toEqual([
-    'as a user: bucket: this caller is among the 10% that it holds for',
+    'as a user: bucket: this caller is among the 10% that it limits',
     'as a user: bucket: 5 in 5s, fixed window (limits.yaml:5)',
   ]);
   expect(await ofCaller(false)).toEqual([
-    'as a user: bucket: this caller is not among the 10% that it holds for',
+    'as a user: bucket: this caller is not among the 10% that it limits',
     'as a user: bucket: 5 in 5s, fixed window, in shadow: it refuses nobody (limits.yaml:5)',
   ]);
 });

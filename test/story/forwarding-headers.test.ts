@@ -149,7 +149,7 @@ describe('behind a trusted proxy', () => {
     expect(request.head.toString('latin1')).not.toContain('forged');
   });
 
-  test('a proxy of another network is no trusted one', async () => {
+  test('a proxy of another network is not a trusted one', async () => {
     const { fields } = await forwarded(['X-Forwarded-For: 192.0.2.1'], {
       config: { trusted_proxies: ['10.0.0.0/8'] },
     });

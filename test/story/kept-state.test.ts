@@ -148,7 +148,7 @@ describe('with a folder of state', () => {
       [whole.replace('revocation', 'Revocation'), 'its checksum is wrong: it is torn or was changed'],
       ['', 'it was not written by a gateway'],
       ['root:x:0:0:root:/root:/bin/bash\n', 'it was not written by a gateway'],
-      [whole.replace('"form":1', '"form":2'), 'its form is 2, and this version knows 1'],
+      [whole.replace('"form":1', '"form":2'), 'its format is 2, and this version knows 1'],
     ] as const) {
       const folder = await tempFolder();
       await writeFile(join(folder, 'weir.state'), text);
@@ -347,7 +347,7 @@ describe('counters of long windows', () => {
         await readFile(join(made, 'weir.state'), 'latin1').catch(() => 'x'),
         'it was not written by a gateway',
       ],
-      [whole.replace('"form":1', '"form":2'), 'its form is 2, and this version knows 1'],
+      [whole.replace('"form":1', '"form":2'), 'its format is 2, and this version knows 1'],
     ] as const) {
       const folder = await tempFolder();
       await writeFile(join(folder, 'weir.counters'), text, 'latin1');

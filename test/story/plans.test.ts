@@ -176,7 +176,7 @@ it('simulate and suggest say what the log lacks of the plans that they are given
   expect(told).toMatch(/^b +partner +1 .* 20\/1m +0 % +3\/1m$/m);
   expect(told).toMatch(/^b +group +1 .* 5\/1m +100 % +8\/1m$/m);
   expect(told).toMatch(/b, user \(max\): tokens say up to 4 in the claim rate/i);
-  expect(told).toContain('every token has a number, so the logs show nothing about otherwise');
+  expect(told).toContain('every token has a number, so the logs show nothing about "otherwise"');
   expect(told).not.toContain('no request in the log has');
   const others = {
     ...limits,

@@ -215,7 +215,7 @@ describe('on_failure', () => {
     expect((await gateway.ask(head('GET /unlimited'))).status).toBe(200);
     expect(await gateway.admin('/readyz')).toMatchObject({
       status: 503,
-      text: 'Redis is away, and on_failure is closed\n',
+      text: 'Redis is unreachable, and on_failure is closed\n',
     });
     await redis.start();
     await comesBack(gateway);

@@ -132,7 +132,7 @@ describe('upstreams that share the callers of a route', () => {
       expect(await explain(`address=${address}&as=address`)).toContain(
         `of callers; this one goes to ${side}"`,
       );
-      expect(await explain(`address=${address}&as=user`)).toContain("this caller's is not known");
+      expect(await explain(`address=${address}&as=user`)).toContain('this caller uses is unknown');
     }
   });
 

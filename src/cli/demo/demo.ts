@@ -95,7 +95,7 @@ const FROM_SOURCES = import.meta.filename.endsWith('.ts');
 
 export const DEMO_CONFIG = resolve(FOLDER, 'gateway.yaml');
 
-/** The folder of the configuration, as typed in the working directory. */
+/** The folder of the configuration, as one would type it in the working directory. */
 export function demoFolder(): string {
   const short = relative(process.cwd(), FOLDER);
   return short.startsWith('..') ? FOLDER : short;

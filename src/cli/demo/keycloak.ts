@@ -23,7 +23,7 @@ interface KeycloakOptions {
   /** The folder of the distribution, from `provideKeycloak`. */
   readonly home: string;
   readonly port: number;
-  /** Its address for browsers and in tokens, with which it answers under any name inside. Default: as it is asked. */
+  /** Its address for browsers and in tokens; it still answers under any name. Default: the host of each request. */
   readonly hostname?: string;
 }
 

@@ -2,8 +2,8 @@ const MAX_STEPS = 10;
 
 /**
  * Signs in as a browser would: opens the authorization URL, posts the login form, follows redirects and keeps cookies until it is
- * redirected to `redirectUri`; `location` is that with its new parameters, as the provider wrote it. Works with any provider, such as Keycloak, whose form has a user name and a `password`. Rejects
- * with an `Error` that says where it got stuck.
+ * redirected to `redirectUri`. `location` is `redirectUri` with the new parameters, as the provider wrote it. Works with any
+ * provider, such as Keycloak, whose form has a user name and a `password`. Rejects with an `Error` that says where it got stuck.
  *
  * @param redirectUri the one in the URL; it is never opened
  * @param cookies the browser's cookies by name, possibly from an earlier sign-in

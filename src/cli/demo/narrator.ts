@@ -22,7 +22,7 @@ export interface StepResponse {
 const LONG_WORD = /[\w-]{40,}(?:\.[\w-]+)*/g;
 const SHOWN = 12;
 
-/** Prints a walk to standard output as it happens and counts the checks that failed. */
+/** Prints the steps of a sign-in to standard output as it happens and counts the checks that failed. */
 export class Narrator {
   #steps = 0;
   #faults = 0;

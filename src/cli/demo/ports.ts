@@ -15,7 +15,7 @@ export type AskedPorts = Readonly<Record<DemoPart, number | null>>;
 export type ChosenPorts = Readonly<Record<DemoPart, ChosenPort>>;
 
 /**
- * Chooses for each part the requested port, else the usual one, else a free one. All are different.
+ * Chooses a port for each part: the requested one, else the usual one, else a free one. All are different.
  *
  * Rejects with an `Error` for the user if a requested port is taken or requested twice.
  */

@@ -3,7 +3,7 @@ import { startDemo } from './demo.ts';
 import { USUAL_PORTS } from './ports.ts';
 import { demoIssuer, walkSignIn } from './sign-in-flow.ts';
 
-/** How long to wait for a response: another program may be listening there. */
+/** How long to wait for a response: the port may belong to another program. */
 const SEARCH_MS = 2_000;
 
 /**

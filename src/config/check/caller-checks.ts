@@ -11,13 +11,13 @@ import { type CallerClaims, keyOfClaim, kindsOf, listedCaller } from '../limits/
 import { claimsByKind, MAX_CLASSES, withTenants } from '../settings/index.ts';
 import { bucketsIn } from './quota-checks.ts';
 
-/** Checks the classes of gateway.yaml: whom they list, and how many there are. */
+/** Checks the classes of gateway.yaml: which callers they list, and how many classes there are. */
 export function checkClasses(file: ConfigFile): void {
   const sections = sectionsIn(file);
   for (const section of sections) {
     const claims = callerClaimsOf(section);
     if (claims === null) continue;
-    // By exactly the claims that identify callers.
+    // Callers must be listed by exactly the claims that identify them.
     for (const [name, rule] of Object.entries(asMap(section.raw.classes)))
       for (const [index, entry] of asList(asMap(rule).callers).entries())
         if (isMap(entry) && kindsOf(listedCaller(entry, claims), claims).length === 0)
@@ -38,7 +38,7 @@ export function sectionsIn(file: ConfigFile): Section[] {
     : [new Section(file, ['access_tokens'], tokens)];
 }
 
-/** The issuer of the tokens of such a section, as written. */
+/** The issuer of the tokens that this section has rules for, as written. */
 export function issuerOf({ file, path, raw }: Section): unknown {
   return path[0] === 'access_tokens' ? asMap(asMap(file.value).identity_provider).issuer : raw.issuer;
 }
@@ -75,7 +75,7 @@ export function checkPlans(
   for (const bucket of buckets) checkGroup(bucket);
 }
 
-/** Hints at numbers for classes without members: another gateway that reads the file may have some. */
+/** Hints at numbers for classes without members: another gateway that uses the same file may have some. */
 function checkNames(part: Section<LimitsFiles>, known: readonly string[]): void {
   const { classes, shadow } = part.raw;
   const named = Object.keys(asMap(classes)).map(name => ['classes', name]);

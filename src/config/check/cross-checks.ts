@@ -58,12 +58,12 @@ function checkUpstreams(file: ConfigFile, names: readonly string[], routes: read
     const isSound = routeKeys.upstream.safeParse(raw.upstream).success;
     areKnown &&= isSound && (raw.upstream !== undefined || isAnswered(raw));
   }
-  // A route with an unknown upstream may have been meant to use an unused one.
+  // A route with an unknown upstream may be meant to use an unused one, so do not report those.
   for (const name of areKnown ? names : [])
     if (!used.has(name)) file.addKey(['upstreams', name], `no route uses the upstream "${name}"`, 'warning');
 }
 
-/** Reports upstreams that are the gateway itself: a request would come again and again, until it has too many fields. */
+/** Reports upstreams that are the gateway itself: a request would be forwarded again and again, until it has too many fields. */
 function checkOwnAddresses(file: ConfigFile): void {
   const { data: listen } = listenSchema.safeParse(asMap(file.value).listen ?? {});
   for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
@@ -72,7 +72,7 @@ function checkOwnAddresses(file: ConfigFile): void {
       const { data: place } = upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry);
       const own = Object.entries(listen ?? {}).find(([, listener]) => isAt(listener?.address, place));
       if (own === undefined) continue;
-      const message = `this is the gateway itself (listen.${own[0]}), and each request would come again: in a container, localhost is the container`;
+      const message = `this is the gateway itself (listen.${own[0]}), so each request would return to it: in a container, localhost is the container`;
       const at = url === undefined ? ['urls', index] : ['url'];
       file.warn(['upstreams', name, ...at], message);
     }
@@ -81,18 +81,18 @@ function checkOwnAddresses(file: ConfigFile): void {
 
 type Place = { readonly host: string; readonly port: number };
 
-/** Whether a listener gets what is sent to this place, as far as both are on this machine. */
+/** Whether the listener receives what is sent to this place, if both are on this machine. */
 function isAt(listener: Place | undefined, place: Place | undefined): boolean {
   if (listener === undefined || place?.port !== listener.port || listener.port === 0) return false;
   const hosts = [place.host, listener.host];
   if (place.host === listener.host) return true;
-  // Two addresses of loopback are two places, such as 127.0.0.1 and 127.0.0.2.
+  // Different loopback addresses, such as 127.0.0.1 and 127.0.0.2, are different places.
   return hosts.every(host => HERE.test(host)) && !hosts.every(host => LOOPBACK.test(host));
 }
 
 const LOOPBACK = /^127\.|^::1$/;
 
-/** Loopback, and the addresses that stand for all of a machine. */
+/** Loopback addresses, and the addresses that mean all addresses of a machine. */
 const HERE = /^(?:localhost|127\.\d+\.\d+\.\d+|0\.0\.0\.0|::1?)$/;
 
 function checkPatterns(file: ConfigFile, routes: readonly Section[]): void {
@@ -102,7 +102,7 @@ function checkPatterns(file: ConfigFile, routes: readonly Section[]): void {
     const { index = 0, pattern } = sound[position] ?? {};
     return ['routes', index, pattern?.methods?.includes(GRPC_METHOD) ? 'grpc' : 'path'];
   };
-  /** Where the pattern differs from the route's others: at its host, if it has one. */
+  /** The part that distinguishes this pattern from the route's others: its host, if it has one. */
   const ownPlaceOf = (position: number) => {
     const { index = 0, pattern, at = 0 } = sound[position] ?? {};
     return (pattern?.host ?? null) === null ? pathOf(position) : ['routes', index, 'hosts', at];
@@ -131,7 +131,7 @@ function checkPatterns(file: ConfigFile, routes: readonly Section[]): void {
   }
 }
 
-/** What each of the gateway's own routes is for. */
+/** The purpose of each of the gateway's own routes, in messages. */
 const WHAT: Readonly<Record<OwnRoute['kind'], string>> = {
   'sign-in': 'sign-in',
   notice: 'notices of the provider',
@@ -166,12 +166,12 @@ function redirectLoops(
   { methods, host }: RoutePattern,
   to: string,
 ): boolean {
-  // Any rest will do: it goes on as it is.
+  // Any value will do for the rest, which is passed on unchanged.
   const path = (to.split(/[?#]/)[0] ?? to).replace('{rest}', 'x');
   return table.find(methods?.[0] ?? 'GET', (host ?? '').replace('*', 'any'), path)?.value === index;
 }
 
-/** Warns of paths that are served over http for nothing, or with tokens that others can read on the way. */
+/** Warns of paths that are served over http without effect, or with tokens that others can read in transit. */
 function checkExcepted(file: ConfigFile, routes: readonly Section[]): void {
   const { except } = asMap(asMap(asMap(file.value).listen).redirect);
   if (except === undefined) return;

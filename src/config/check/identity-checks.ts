@@ -46,7 +46,7 @@ export function checkIdentity(file: ConfigFile): void {
   }
 }
 
-/** Warns of a wildcard, as Keycloak and Auth0 have it: no code for such a URI would ever be redeemed. */
+/** Warns of a redirect URI with a wildcard, as Keycloak and Auth0 allow: the gateway would not redeem codes for it. */
 function checkRedirectUris(provider: Section): void {
   const message =
     'the * stands for itself, since URIs are compared character by character: list each one (* is for the port of loopback alone)';
@@ -56,12 +56,12 @@ function checkRedirectUris(provider: Section): void {
       provider.warn(['redirect_uris', index], message);
 }
 
-/** Checks that ID tokens, where they are accepted, are those for this API, and says what that means. */
+/** Checks that ID tokens, if accepted, are those for this API, and explains the consequence. */
 function checkTokenKind(rules: Section, { client_id: client }: RawMap): void {
   const { token_kind: kind, audience } = rules.raw;
   if (kind !== 'access_or_id') return;
   const everyone =
-    'would let in the ID tokens of every client: name the audience, since nothing else tells them apart';
+    'would accept the ID tokens of every client: name the audience, since nothing else distinguishes them';
   const own = `every ID token that the client ${JSON.stringify(client)} ever gets opens this API, and ID tokens are often passed on and logged: have the provider issue tokens for an audience of their own`;
   const also = 'ID tokens for this audience open this API as well: keep them as secret as access tokens';
   if (audience === 'any') rules.add('token_kind', everyone);
@@ -71,7 +71,10 @@ function checkTokenKind(rules: Section, { client_id: client }: RawMap): void {
 
 const SECTIONS = ['identity_provider', 'identity_providers'] as const;
 
-/** The section that a key is, or was meant to be: an exact match first, since two names differ in one letter. */
+/**
+ * The section that a key names, or was probably meant to name. Looks for an exact match first, since two names differ in one
+ * letter.
+ */
 function intended(word: string): string | undefined {
   const known: readonly string[] = [...SECTIONS, 'access_tokens'];
   return known.includes(word) ? word : nearestWord(word, known);
@@ -96,7 +99,7 @@ function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
   file.add(['access_tokens'], `missing key "audience": ${AUDIENCE_EXPECTED}`);
 }
 
-/** Checks access_tokens without a provider: only the names of callers who have API keys are told to services. */
+/** Checks access_tokens without a provider: only keys for API keys have an effect then. */
 function checkTokensAlone(file: ConfigFile, { access_tokens: tokens, api_keys: keys }: RawMap): void {
   const useless =
     keys === undefined
@@ -238,7 +241,7 @@ function checkProviders(file: ConfigFile): void {
   }
 }
 
-/** Reports each provider that has a value which an earlier one has as well; `undefined` is no value. */
+/** Reports each provider that has a value in common with an earlier one; `undefined` is not a value. */
 function eachTwin(
   entries: readonly Section[],
   keyOf: (raw: RawMap) => unknown,
@@ -257,7 +260,7 @@ function takesOpaque({ opaque_tokens: written }: RawMap): boolean {
   return written !== undefined && written !== 'off';
 }
 
-/** Reports claims named `provider`, a key that means something else where limits.yaml lists callers. */
+/** Reports claims named `provider`: in lists of callers in limits.yaml, this key has another meaning. */
 function checkClaims(entry: Section): void {
   const message = 'in limits.yaml "provider" names the provider: no caller can be identified by this claim';
   for (const keys of [['principal'], ['bots', 'principal']]) {
@@ -267,8 +270,8 @@ function checkClaims(entry: Section): void {
 }
 
 /**
- * Checks that every provider can be asked about tokens if a route requires that (RFC 7662), and the one whose opaque tokens are
- * accepted: with a client and an address.
+ * Checks that the gateway can ask a provider about tokens (RFC 7662): every provider if a route requires that, and the one whose
+ * opaque tokens are accepted. That takes a client and an address.
  */
 export function checkIntrospection(file: ConfigFile): void {
   const first = routesIn(file).find(({ raw: { introspection = false } }) => introspection !== false);

@@ -56,7 +56,7 @@ export function checkLimits(
   const byName = asMap(buckets);
   const lines = Object.entries(asMap(routes)).map(lineOf);
   for (const bucket of bucketsIn(file)) if (isMap(byName[String(bucket.path.at(-1))])) checkBucket(bucket);
-  // If `routes` is not a map, which validation reports, it may have been meant to name every bucket.
+  // An invalid `routes`, which validation reports, may be meant to name every bucket.
   if (routes === undefined || isMap(routes)) checkNames(file, Object.keys(byName), lines);
   for (const { line, pattern, bucket } of lines) {
     if (pattern !== null && bucket !== null) checkMain(file, line, pattern, bucket, asMap(byName[bucket]));
@@ -178,7 +178,7 @@ function translatorsIn(prefixes: unknown): TranslatorPrefix[] {
     try {
       return [parseTranslator(String(text))];
     } catch {
-      // The schema reports it.
+      // The schema reports an invalid entry.
       return [];
     }
   });
@@ -190,7 +190,7 @@ function isEmptyMap(value: unknown): boolean {
 
 function checkEmptyShadow(part: Section<LimitsFiles>): void {
   if (isEmptyMap(part.raw.shadow))
-    part.addKey('shadow', '"shadow" tries no numbers: write true, or a quota such as user: 10/5s');
+    part.addKey('shadow', '"shadow" has no quota to try: write true, or a quota such as user: 10/5s');
 }
 
 function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly LimitLine[]): void {
@@ -203,7 +203,7 @@ function checkNames(file: LimitsFiles, names: readonly string[], lines: readonly
       : didYouMean(bucket, names);
     file.add(path, `no bucket is named ${file.shown(path)}${meant}`);
   }
-  // A line with an unknown bucket may have been meant to use an unused one.
+  // A line with an unknown bucket may be meant to use an unused one, so do not report those.
   const allKnown = [...byBucket.keys()].every(bucket => bucket !== null && known.has(bucket));
   for (const name of names) {
     const users = byBucket.get(name) ?? [];
@@ -241,7 +241,7 @@ function checkMain(
   file.addKey(['routes', line], `${message}${didYouMean(read.data, parameters)}`);
 }
 
-/** Reports a cost beyond the bucket's smallest number: no such request could ever be admitted. */
+/** Reports a cost above the bucket's smallest quota: such a request could never be admitted. */
 function checkCost(file: LimitsFiles, { line, bucket, cost, price }: LimitLine, written: unknown): void {
   if (cost === null) return;
   const all = [...quotasAt([], written)].map(([, quota]) => quota);
@@ -253,7 +253,7 @@ function checkCost(file: LimitsFiles, { line, bucket, cost, price }: LimitLine, 
   file.add(['routes', line, 'cost', ...(price === null ? [] : ['reserve'])], message);
 }
 
-/** Reports a price that no quota of its bucket counts, and says how much may be admitted before the first price is known. */
+/** Reports a price that no quota of its bucket counts. Hints at how much may be admitted before the first price is known. */
 function checkPrice(
   file: LimitsFiles,
   { line, bucket, cost }: LimitLine,
@@ -265,11 +265,11 @@ function checkPrice(
   const quotas = [...quotasAt([], written)].flatMap(([, quota]) => (quota.unit === 'cost' ? [quota] : []));
   const [smallest] = quotas.toSorted((one, other) => one.units - other.units);
   if (smallest === undefined) {
-    const message = `a price that the response tells needs a quota with "unit: cost" in the bucket "${bucket}", such as user: { limit: 200000/day, unit: cost }`;
+    const message = `a price in the response needs a quota with "unit: cost" in the bucket "${bucket}", such as user: { limit: 200000/day, unit: cost }`;
     file.add([...path, 'response_field'], message);
   } else if (written.algorithm === 'smooth') {
     const message =
-      'in a smooth bucket units return all the time, so what a response tells too late could never be made up for: leave out "algorithm: smooth", or write the cost as a number';
+      'in a smooth bucket units return all the time, so a price that is known too late could not be charged: leave out "algorithm: smooth", or write the cost as a number';
     file.add([...path, 'response_field'], message);
   } else addParallel(file, [...path, 'most'], smallest, cost ?? 1, most);
 }
@@ -287,7 +287,10 @@ function addParallel(
   file.hint(path, message);
 }
 
-/** Reports methods that are probably misspelt. Any token may be one, and a route of gateway.yaml that names it shows that it is meant. */
+/**
+ * Reports methods that are probably misspelt. Any token may be a method, so a method that a route of gateway.yaml names is not
+ * reported.
+ */
 function checkMethods(
   file: LimitsFiles,
   lines: readonly { readonly line: string; readonly pattern: RoutePattern }[],

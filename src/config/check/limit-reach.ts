@@ -38,7 +38,7 @@ interface Taker {
   readonly pattern: RoutePattern;
   readonly authentication: Authentication;
   readonly exempt: boolean;
-  /** The route whose service tells clients of limits of its own; `null` for others. */
+  /** The route, if its service tells clients about limits of its own; else `null`. */
   readonly ownLimits: string | null;
 }
 
@@ -87,7 +87,7 @@ export function checkReach(
   }
 }
 
-/** Reports a line whose bucket no client would learn of, since its route passes what the service says. */
+/** Reports a line whose bucket clients would never see, because the route passes on the service's own rate-limit fields. */
 function checkOwnLimits(file: LimitsFiles, line: string, takers: readonly Taker[]): void {
   const owner = takers.find(({ ownLimits }) => ownLimits !== null);
   if (owner === undefined) return;
@@ -102,7 +102,7 @@ function takersIn(gateway: ConfigFile): Taker[] | null {
     const patterns = writtenPatternsOf(raw);
     const authentication = routeKeys.authentication.safeParse(raw.authentication);
     if (patterns === null || !authentication.success) return null;
-    // A route that requires something of the token admits nobody without one.
+    // A route with requirements for tokens admits only requests with one.
     const kind = raw.require === undefined ? authentication.data : 'required';
     const exempt = raw.global_limit === 'exempt';
     const ownLimits = raw.rate_limit_headers === 'service' ? String(raw.path) : null;
@@ -120,7 +120,7 @@ export function patternsOf(lines: readonly LimitLine[]): RoutePattern[] {
 }
 
 /**
- * Hints that a flood from addresses leads to no restriction: 429s of a shared bucket do not count as invalid requests, and
+ * Hints that a flood from addresses would not lead to a restriction: 429s of a shared bucket do not count as invalid requests, and
  * `ignored_refusals` restricts addresses only if configured to.
  */
 function checkFloods(bucket: Section<LimitsFiles>, kinds: readonly Authentication[]): void {
@@ -132,7 +132,7 @@ function checkFloods(bucket: Section<LimitsFiles>, kinds: readonly Authenticatio
   bucket.addKey([], message, 'hint');
 }
 
-/** Hints at quotas for classes that no caller here can have: another gateway with the same file may have such. */
+/** Hints at quotas for classes that no caller here can have: another gateway that uses the same file may have such callers. */
 function checkClasses(
   bucket: Section<LimitsFiles>,
   kinds: readonly Authentication[],
@@ -156,7 +156,7 @@ function whyNobody(key: CallerClass, withToken: boolean): string {
  * Warns about quotas of a bucket that are never reached, because a smaller limit on the same requests refuses first: the global
  * limit, or that of all callers together. Warns only if this holds for every class of callers with the quota.
  *
- * @param classes of the callers that consume units of it: the built-in ones, and those that gateway.yaml names
+ * @param classes the classes whose callers consume the bucket: built-in ones, and those that gateway.yaml names
  * @param ofGlobal the global limit of its requests; `null` if there is none, or a route of the bucket is exempt from it
  */
 function checkOrder(
@@ -204,7 +204,7 @@ function quotasIn(written: unknown): readonly (readonly [readonly (string | numb
   ];
 }
 
-/** Which quota of a bound keeps another from ever being reached. */
+/** Describes which quota of `bound` keeps `quota` from ever being reached; `null` if none does. */
 function hidingIn(bound: Quota | null, quota: Quota, isSmooth: boolean): Quota | null {
   return (bound === null ? [] : quotasOf(bound)).find(each => neverReached(quota, each, isSmooth)) ?? null;
 }

@@ -25,7 +25,7 @@ export function bucketsIn(file: LimitsFiles): Section<LimitsFiles>[] {
   return buckets.map(([name, bucket]) => new Section(file, ['buckets', name], bucket));
 }
 
-/** Windows from this length on, people expect to outlive a restart. */
+/** Operators expect windows of at least this length to survive a restart. */
 const LONG_MS = 86_400_000;
 
 /**
@@ -60,7 +60,7 @@ function checkGiveBack(bucket: Section<LimitsFiles>, global: unknown): void {
     bucket.hint('give_back', 'without a global limit nothing limits the requests that succeed');
 }
 
-/** Reports periods of the calendar in a smooth bucket: units return at any time, so nothing begins at midnight. */
+/** Reports calendar periods in a smooth bucket: units return at any time, so nothing begins at midnight. */
 function checkSmooth(bucket: Section<LimitsFiles>): void {
   if (bucket.raw.algorithm !== 'smooth') return;
   for (const [path, { calendar, units }] of quotasAt([], bucket.raw)) {
@@ -85,7 +85,7 @@ function checkNumbers(file: LimitsFiles, path: Path, { units, periodMs }: Quota)
   if (units > MAX_COMMON_UNITS || periodMs > MAX_COMMON_WAIT_MS) file.hint(path, message);
 }
 
-/** Warns about a quota of a list that is never reached, because another one refuses before. */
+/** Warns about a quota of a list that is never reached, because another one refuses earlier. */
 function checkList(file: LimitsFiles, path: Path, list: Quota): void {
   const quotas = quotasOf(list);
   for (const [at, quota] of quotas.entries()) {
@@ -97,12 +97,13 @@ function checkList(file: LimitsFiles, path: Path, list: Quota): void {
 }
 
 /**
- * Whether a caller that sends everything the bound admits leaves some of its quota unused. In a period, a bound with windows
- * admits its units as often as its window begins there, and once more if the calendar begins one of the two apart. A smooth quota refills meanwhile: it is reached at once, or by a bound
- * that admits more over time.
+ * Whether a caller that sends everything the bound admits leaves some of the quota unused. Within a period of the quota, a bound
+ * with windows admits its units once for each of its windows that begins there, and once more if calendar periods make the windows
+ * start at different times. A smooth quota refills meanwhile, so it is reached at once, or only by a bound that admits more over
+ * time.
  */
 export function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boolean {
-  // How many requests a cost is, only requests say.
+  // The number of requests that a cost amounts to is known only from requests.
   if (quota.unit !== bound.unit) return false;
   if (isSmooth)
     return quota.units > bound.units && quota.units * bound.periodMs >= bound.units * quota.periodMs;
@@ -110,13 +111,15 @@ export function neverReached(quota: Quota, bound: Quota, isSmooth: boolean): boo
   return quota.units > bound.units * windows;
 }
 
-/** Whether the windows of two quotas overlap, such as those of a day and of 24 hours. Days lie within weeks and months. */
+/**
+ * Whether the windows of two quotas may overlap partly, such as those of a day and of 24 hours. Days lie within weeks and months.
+ */
 function beginApart({ calendar }: Quota, { calendar: other }: Quota): boolean {
   if (calendar === undefined || other === undefined) return calendar !== other;
   return calendar !== other && calendar !== 'day' && other !== 'day';
 }
 
-/** All valid lists in a part of the file. */
+/** Yields all valid lists in a part of the file. */
 function* listsAt(path: Path, written: unknown): Generator<readonly [Path, Quota]> {
   if (isMap(written))
     for (const [key, value] of Object.entries(written)) yield* listsAt([...path, key], value);
@@ -124,7 +127,7 @@ function* listsAt(path: Path, written: unknown): Generator<readonly [Path, Quota
   if (list !== null) yield [path, list];
 }
 
-/** All valid quotas in a part of the file, with their places: those of a list one by one. */
+/** Yields all valid quotas in a part of the file with their places; those of a list one by one. */
 export function* quotasAt(path: Path, written: unknown): Generator<readonly [Path, Quota]> {
   const cost = isMap(written) ? quotaIn(written) : null;
   if (cost !== null) {
@@ -140,7 +143,7 @@ export function* quotasAt(path: Path, written: unknown): Generator<readonly [Pat
 
 /** Reads a quota or a list as written; `null` if there is none or it is invalid. */
 export function quotaIn(written: unknown): Quota | null {
-  // The schema takes long to refuse what is not meant as a quota, such as a whole bucket.
+  // Skip values that cannot be quotas, such as a whole bucket: the schema takes long to reject them.
   const mayBe =
     typeof written === 'string'
       ? /^\d/.test(written)

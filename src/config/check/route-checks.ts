@@ -22,7 +22,7 @@ function checkMethods(route: Section): void {
     if (typeof method !== 'string' || isRoutable(method) || whyNoMethod(method) !== null) continue;
     const meant = didYouMean(method, ROUTABLE_METHODS);
     if (meant !== '')
-      route.warn(['methods', at], `"${method}" is no method of HTTP that gateways know${meant}`);
+      route.warn(['methods', at], `"${method}" is not an HTTP method that gateways know${meant}`);
   }
 }
 

@@ -36,8 +36,8 @@ export function checkServicePaths(file: ConfigFile): void {
 }
 
 /**
- * Reports routes whose services may read a path as that of a guarded route: with empty segments, any service may; with escaped
- * slashes, one that decodes them may, where what the route takes after its literals can become the segments of the other.
+ * Reports routes whose services may read a path as one of a guarded route. Any service may do so with empty segments. A service
+ * that decodes escaped slashes may, if the segments after the route's literals can become those of the guarded route.
  */
 function checkOddPaths(file: ConfigFile, routes: readonly SentRoute[]): void {
   const odd = routes.filter(({ raw }) => raw.empty_segments === 'pass' || raw.encoded_slashes === 'pass');
@@ -160,8 +160,8 @@ function shapeOf(segments: Segments): string {
 const MAX_LOOKUPS = 5_000;
 
 /**
- * Warns of routes that bypass another: `/pub/**` without its prefix sends `/pub/admin/x` as `/admin/x`, which another route allows only
- * some callers. If a more specific route exists for such paths, it is assumed to be intended.
+ * Warns of routes that bypass another: `/pub/**` without its prefix sends `/pub/admin/x` as `/admin/x`, which another route allows
+ * only to some callers. If a more specific route exists for such paths, it is assumed to be intended.
  */
 function warnOfWaysAround(
   file: ConfigFile,
@@ -211,7 +211,9 @@ class WaysAround {
     }
   }
 
-  /** Warns of routes that match the paths of another on their own host. One for exactly the same path is intended. */
+  /**
+   * Warns of routes that match the paths of another on their own host. A route for exactly the same path is assumed to be intended.
+   */
   warnOfOtherHost(guarded: SentRoute, { pattern: { host }, prefix }: SentRoute, upstream: string): void {
     const isAround = (route: SentRoute) =>
       route.prefix === prefix &&
@@ -228,8 +230,8 @@ class WaysAround {
   }
 
   /**
-   * Whether a route takes only methods that the guarded route does not, while no route for the guarded one's host admits these
-   * methods with as few demands.
+   * Whether a route only has methods that the guarded route lacks, and no route for the guarded one's host admits these methods
+   * with equally few requirements.
    */
   #isForOthersAlone(route: SentRoute, guarded: SentRoute, upstream: string): boolean {
     const { host, methods } = route.pattern;
@@ -266,7 +268,7 @@ class WaysAround {
   }
 }
 
-/** Whether a route demands less of callers than another. Two different requirements count as equal. */
+/** Whether a route requires less of callers than another. Two different requirements count as equal. */
 function asksLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
   const lacks = (['require', 'networks'] as const).some(
     key => guarded[key] !== undefined && raw[key] === undefined,

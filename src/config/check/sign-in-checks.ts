@@ -87,7 +87,7 @@ function addNeedsSignIn(
   }
 }
 
-/** If all of these endpoints are given, the gateway reads no discovery document, and so learns of no others. */
+/** If all of these endpoints are configured, the gateway reads no discovery document, and so learns of no other endpoint. */
 const ENDPOINTS = ['authorization', 'token', 'key_set'] as const;
 
 function checkSignOut(file: ConfigFile, { sign_out, sign_out_ends }: RawMap): void {
@@ -188,7 +188,7 @@ function noticeRoutesIn(file: ConfigFile): readonly RouteEntry<NoticeRoute>[] {
   return noticeRoutes(writtenProviders(file).map(({ raw }) => noticesOf(raw)));
 }
 
-/** The valid places; `null` for the others. */
+/** The places of notices that are valid; `null` for the others. */
 function noticesOf({ notices }: RawMap): NoticePlaces {
   const raw = asMap(notices);
   const [push = null, logout = null] = NOTICE_KINDS.map(kind => noticeKeys[kind].safeParse(raw[kind]).data);

@@ -46,7 +46,7 @@ function checkProvider(provider: Section): boolean {
   return values === 'any';
 }
 
-/** Reports an issuer that may be that of two providers: a token is judged by one. */
+/** Reports an issuer that may belong to two providers: a token can be judged by only one. */
 function checkOverlaps(file: ConfigFile, providers: readonly Section[]): void {
   const all = providers.map(({ raw: { issuer, issuer_values } }) => ({
     issuer: typeof issuer === 'string' ? issuer : '',
@@ -66,7 +66,7 @@ function checkOverlaps(file: ConfigFile, providers: readonly Section[]): void {
   }
 }
 
-/** Returns the tenants as written; of wrong values, as if any were accepted. */
+/** Returns the tenants as written. Treats invalid values as if any tenant were accepted. */
 function tenantsIn(issuer: unknown, values: unknown): Tenants | null {
   const read = typeof issuer === 'string' ? readTenants(issuer) : null;
   if (read === null || typeof read === 'string') return null;
@@ -79,7 +79,7 @@ function overlap(one: Tenants, other: Tenants): boolean {
   return mayBeOf(one, other) || mayBeOf(other, one);
 }
 
-/** The only tenant of `one` that `other` may have, too, is the one that its text begins with. */
+/** The only tenant of `one` that `other` may also have is the one whose name its own text begins with. */
 function mayBeOf(one: Tenants, other: Tenants): boolean {
   if (one.before === other.before) return one.after === other.after;
   if (!other.before.startsWith(one.before)) return false;
@@ -92,7 +92,9 @@ function mayBeOf(one: Tenants, other: Tenants): boolean {
 const STRANGERS =
   'any tenant is accepted, so a stranger can give this to the tokens of a tenant of their own: list "issuer_values"';
 
-/** Warns of what strangers could claim for themselves. Rules that list callers do not count: those name their tenant. */
+/**
+ * Warns of claims that tokens of unknown tenants could set as they like. Rules that list callers are safe: they name the tenant.
+ */
 function warnOfStrangers(file: ConfigFile, index: number): void {
   const section = sectionsIn(file)[index];
   if (section === undefined) return;

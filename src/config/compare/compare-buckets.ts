@@ -11,14 +11,14 @@ import { type Move, movesBetween } from './compare-routes.ts';
 
 const CLASSES = ['user', 'bot', 'address'] as const;
 
-/** The quotas of classes after all fallbacks; `null` is no limit. */
+/** The quotas of classes after all fallbacks; `null`: no limit. */
 export interface ClassQuotas {
   /** The classes of gateway.yaml with their own quota. */
   readonly names: readonly string[];
   of(name: string): Quota | null;
 }
 
-/** @param quotas of a bucket or of the global limit; `undefined` if there are none, so that nobody is limited */
+/** @param quotas of a bucket or of the global limit; `undefined` if there are none, so that no caller is limited */
 export function classQuotas(quotas: WrittenQuotas | undefined): ClassQuotas {
   return {
     names: Object.keys(quotas?.classes ?? {}),
@@ -26,7 +26,7 @@ export function classQuotas(quotas: WrittenQuotas | undefined): ClassQuotas {
   };
 }
 
-/** Compares what each caller may send. Classes that change alike share a difference. */
+/** Compares what each caller may send. Classes with the same change share a difference. */
 export function compareClasses(now: ClassQuotas, before: ClassQuotas): Difference[] {
   const classes = [...new Set([...CLASSES, ...now.names, ...before.names])];
   const changed = classes.flatMap(name => {
@@ -47,7 +47,7 @@ function oneOf(name: string): string {
   return CLASSES.some(each => each === name) ? name : `caller of class ${name}`;
 }
 
-/** Compares the quotas of two buckets: for each caller, and for all callers together. `undefined` is no bucket. */
+/** Compares the quotas of two buckets: for each caller, and for all callers together. `undefined`: the bucket does not exist. */
 function compareBucketQuotas(now: BucketConfig | undefined, before: BucketConfig | undefined): Difference[] {
   const resource = compareQuotas(now?.resource ?? null, before?.resource ?? null);
   return [
@@ -83,7 +83,7 @@ export function* compareBuckets(now: LimitsConfig, before: LimitsConfig): Steps<
     yield;
     const bucket = now.buckets[name];
     const old = Object.hasOwn(before.buckets, name) ? before.buckets[name] : undefined;
-    // A reload has taken it over.
+    // If a reload reused the bucket, nothing has changed.
     if (bucket === undefined || old === undefined || (old === bucket && hasSameLines)) continue;
     const [lines, linesBefore] = [lists.now.of(name), lists.before.of(name)];
     const numbers = [
@@ -106,7 +106,7 @@ function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[
     text: `for ${reach || reached}% of callers: ${difference.text}`,
   }));
   if (reach === 0 || reached === 0 || reach === reached) return numbers;
-  // Callers between the two shares change from one set of numbers to the other.
+  // For callers between the two shares, one set of numbers replaces the other.
   const joining = joined(
     reach > reached
       ? compareBucketQuotas(withShadowNumbers(now), before)
@@ -116,7 +116,7 @@ function compareTriedShare(now: BucketConfig, before: BucketConfig): Difference[
   return [...numbers, { ...joining, text }];
 }
 
-/** The lines of each bucket, looked up once one bucket has changed. */
+/** The lines of each bucket. Looked up only when a bucket has changed. */
 class LinesOfBuckets {
   readonly #routes: LimitsConfig['routes'];
   #byBucket: ReadonlyMap<string, readonly string[]> | null = null;
@@ -158,7 +158,10 @@ function trialReachOf({ shadow, enforce }: Trial): number {
   return typeof shadow === 'object' && enforce !== undefined && enforce < 100 ? enforce : 0;
 }
 
-/** Compares for whom a limit is enforced, and which trial numbers are counted: those refuse nobody, so they are neutral. */
+/**
+ * Compares for which callers a limit is enforced, and which trial numbers are counted. Trial numbers refuse nobody, so their
+ * changes are neutral.
+ */
 export function compareShadow(now: Trial, before: Trial, numbers: readonly Difference[]): Difference[] {
   const [reach, reached] = [reachOf(now), reachOf(before)];
   const whom = compareSizes(reached, reach, `${describeReach(reach)}, before ${describeReach(reached)}`);
@@ -209,7 +212,7 @@ interface Line {
 
 type Cost = LimitsConfig['routes'][string]['cost'];
 
-/** Says a cost in words; equal costs in equal ones. */
+/** Describes a cost. Equal costs have the same description. */
 function costInWords(cost: Cost): string {
   if (typeof cost === 'number') return String(cost);
   const { response_field: field, reserve, most, pass } = cost;
@@ -217,7 +220,7 @@ function costInWords(cost: Cost): string {
   return `what ${field} of the response says (${reserve} reserved, at most ${most}${passed})`;
 }
 
-/** Compares what a request costs. How a price compares to a fixed cost, only responses say. */
+/** Compares what a request costs. Only responses show how a price compares to a fixed cost. */
 function compareCosts(now: Cost, before: Cost): Difference | null {
   const text = `a cost of ${costInWords(now)}, before ${costInWords(before)}`;
   if (typeof now === 'number' && typeof before === 'number') return compareSizes(before, now, text);
@@ -256,7 +259,7 @@ export function* compareLimitRoutes(now: LimitsConfig, before: LimitsConfig): St
 }
 
 function sameLines({ routes: now }: LimitsConfig, { routes: before }: LimitsConfig): boolean {
-  // A reload has taken them over.
+  // If a reload reused the lines, nothing has changed.
   if (now === before) return true;
   const lines = Object.entries(now);
   return (
@@ -342,7 +345,7 @@ function usedIn({ routes }: LimitsConfig): ReadonlySet<string> {
   return new Set(Object.values(routes).map(({ bucket }) => bucket));
 }
 
-/** Returns which buckets come or go without a route; their quotas affect nothing. */
+/** Returns which buckets are added or removed without a route; their quotas affect nothing. */
 function unusedBuckets(now: LimitsConfig, before: LimitsConfig): WeighedChange[] {
   const change = (name: string, text: string) => ({ subject: `bucket ${name}`, ...differ('neutral', text) });
   return [

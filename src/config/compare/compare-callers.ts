@@ -10,7 +10,7 @@ type Settings = Outline['settings'];
 interface ClassRule {
   readonly subject: string;
   readonly name: string;
-  /** The map that contains it among other classes, where the order matters; `null` for bots. */
+  /** The map of classes that it is in, where the order matters; `null` for bots. */
   readonly list: string | null;
   /** Equal for equal rules. */
   readonly content: string;
@@ -30,7 +30,7 @@ export function compareCallers(now: Outline, before: Outline): WeighedChange[] {
   return [...changed, ...compareOrder(rules, old)];
 }
 
-/** @param joining what changes for those who now belong to it, and for those who no longer do; `null` if there are none */
+/** @param joining what changes for callers who now belong to it, and for those who no longer do; `null` if there are none */
 function differenceOf(joining: Difference | null, leaving: Difference | null): Difference {
   if (joining === null || leaving === null)
     return joining === null
@@ -51,7 +51,7 @@ function described(difference: Difference, what: string): Difference {
 
 type LimitsOfClass = readonly [limits: LimitsConfig, name: string];
 
-/** What changes for callers who move from one class to another: in the global limit, and in the buckets that both files have. */
+/** What changes for callers who move from one class to another: in the global limit, and in buckets that both files have. */
 function changesFor([now, to]: LimitsOfClass, [before, from]: LimitsOfClass): Difference {
   const [globalNow, globalBefore] = [now, before].map(({ global }) =>
     global === 'off' || global.shadow === true ? undefined : global,
@@ -70,7 +70,7 @@ function changesFor([now, to]: LimitsOfClass, [before, from]: LimitsOfClass): Di
   );
 }
 
-/** The first class that fits a caller counts. */
+/** Compares the order of classes: the first class that matches a caller counts. */
 function compareOrder(
   rules: ReadonlyMap<string, ClassRule>,
   old: ReadonlyMap<string, ClassRule>,

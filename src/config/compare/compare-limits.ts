@@ -29,7 +29,7 @@ export function* compareLimits(now: LimitsConfig, before: LimitsConfig): Steps<W
   ];
 }
 
-/** Each of their clients has its own quota. */
+/** For the prefix of a translator: if it is added, clients behind the translator no longer share a quota. */
 const TRANSLATED = {
   added: 'counts addresses by the IPv4 address in them for',
   removed: 'no longer counts addresses by the IPv4 address in them for',
@@ -69,7 +69,7 @@ function compareNumbers(now: number, before: number, format: (value: number) => 
   return compareSizes(now, before, `${format(now)}, before ${format(before)}`);
 }
 
-/** Compares `patience`, where `null` is off. More of it is looser: a request that waits is not refused. */
+/** Compares `patience`; `null` is off. More patience is looser: a request that waits is not refused. */
 function comparePatience(now: number | null, before: number | null): Difference | null {
   const describe = (ms: number | null) => (ms === null ? 'off' : formatDuration(ms));
   return compareSizes(now ?? 0, before ?? 0, `${describe(now)}, before ${describe(before)}`);
@@ -86,7 +86,7 @@ function compareHashes({ bucket_hash: now }: LimitsConfig, { bucket_hash: before
   return now === before ? null : differ('neutral', text);
 }
 
-/** The order of zones means nothing: some callers get their next day earlier, others later. */
+/** Time zones have no order: with another one, some callers get their next day earlier, others later. */
 function compareZones({ time_zone: now }: LimitsConfig, { time_zone: before }: LimitsConfig) {
   const text = `days, weeks and months begin at midnight in ${now}, before in ${before}: from their next boundary on`;
   return now === before ? null : differ('neutral', text);
@@ -95,7 +95,7 @@ function compareZones({ time_zone: now }: LimitsConfig, { time_zone: before }: L
 type Entry = LimitsConfig['never_restrict'][number];
 
 const SPARED = { added: 'no longer restricts', removed: 'may restrict again' } as const;
-/** An entry removed from this list is allowed again, so the verbs are swapped. */
+/** Entries removed from this list are allowed again, so the verbs are swapped. */
 const BLOCKED = { added: 'no longer blocks', removed: 'blocks' } as const;
 
 function entriesOf({ addresses, callers }: LimitsConfig['blocked']): Entry[] {
@@ -122,7 +122,7 @@ function keyOf(entry: Entry): string {
   return typeof entry === 'string' ? entry : JSON.stringify(Object.entries(entry).sort());
 }
 
-/** Names networks but only counts callers: a line of the log must not name a person. */
+/** Names networks but only counts callers, because a line of the log must not name a person. */
 function namesOf(entries: readonly Entry[]): string[] {
   const networks = entries.filter(entry => typeof entry === 'string');
   const callers = entries.length - networks.length;

@@ -77,7 +77,7 @@ function upstreamsOf({ upstream, shares }: Extract<RouteOfFile, { kind: 'forward
   return shares.map(({ percent, route }) => `${route.upstream.name} ${percent}%`).join(', ');
 }
 
-/** What matters to callers: what serves the requests, and the policies. */
+/** The parts that matter to callers: what serves the requests, and the policies. */
 function policiesOf(route: RouteOfFile): object {
   const policies = Object.entries(route).filter(([key]) => !NO_POLICIES.has(key));
   return { ...Object.fromEntries(policies), upstream: route.kind === 'answer' ? null : upstreamsOf(route) };
@@ -103,13 +103,13 @@ function probesOf(pattern: RoutePattern): Probe[] {
   return (methods ?? METHODS).map(method => ({
     label: nameOf({ ...pattern, methods: [method] }),
     method,
-    // The wildcard `*.example.com` finds the pattern of that name: it is looked up like a host that no other pattern names.
+    // The wildcard `*.example.com` finds its own pattern: it is looked up like a host that no other pattern names.
     host: host ?? '',
     path: method === GRPC_METHOD ? `/${sample.replace('/*', '/{method}')}` : sample,
   }));
 }
 
-/** Requests that move from one value to another; `null` is no value. */
+/** Requests that move from one value to another; `null`: no value. */
 export interface Move<T> {
   readonly labels: readonly string[];
   readonly now: T | null;
@@ -119,8 +119,8 @@ export interface Move<T> {
 type Entries<T> = readonly RouteEntry<T>[];
 
 /**
- * Looks up the requests of every pattern in both tables, and collects those that move from one value to another. Literals and
- * parameters of several patterns may combine to paths that no probe has; their values are in the list as well, by themselves.
+ * Looks up the requests of every pattern in both tables, and collects those that move from one value to another. Paths that combine
+ * literals and parameters of several patterns have no probe, but the values for them also appear with other probes.
  *
  * @param keyOf distinguishes values; gets the pattern that the request represents
  */
@@ -152,7 +152,7 @@ export function* movesBetween<T>(
   return [...moves.values()];
 }
 
-/** Merges requests of several methods under their pattern if all of them move alike. */
+/** Merges requests of several methods under their pattern if all of them change in the same way. */
 function asOne<Step extends { readonly label: string; readonly key: string }>(
   steps: readonly Step[],
   label: string,

@@ -112,7 +112,7 @@ function shownIn(file: ConfigFile, path: Path): string | null {
   return items.some(item => item === null) ? null : `[${items.join(', ')}]`;
 }
 
-/** Returns the number to compare; `null`, which represents `off` and the like, counts as larger than every number. */
+/** Returns the number to compare. `null`, which represents `off` and the like, counts as larger than every number. */
 function sizeOf(value: unknown): number | null {
   if (value === null) return Number.POSITIVE_INFINITY;
   return typeof value === 'number' ? value : null;

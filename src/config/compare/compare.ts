@@ -12,7 +12,7 @@ export function changesOfLimits(now: LimitsConfig, before: LimitsConfig): Change
   return worstFirst(atOnce(compareLimits(now, before)));
 }
 
-/** What changes from one configuration to another, the strictest first: of routes and limits, by what they do. */
+/** What changes from one configuration to another, the strictest first. Routes and limits are compared by their effect. */
 export function changesOf(now: Outline, before: Outline): Change[] {
   return atOnce(compareOutlines(now, before));
 }
@@ -28,7 +28,7 @@ function* compareOutlines(now: Outline, before: Outline): Steps<Change[]> {
 
 const MAX_LINES = 50;
 
-/** Formats changes, one per line: the strictest, and how many more there are. */
+/** Formats changes, one per line: the strictest ones, and how many more there are. */
 export function* changesInSteps(now: Outline, before: Outline): Steps<string[]> {
   const lines = (yield* compareOutlines(now, before)).map(formatChange);
   const more = lines.length - MAX_LINES;

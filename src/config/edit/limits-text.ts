@@ -91,7 +91,7 @@ class LimitsFileText {
     return this.#edited([top, ...notes, ...edits]);
   }
 
-  /** Inserts a line above the one at `offset`. */
+  /** Inserts a comment line above the line of `offset`. */
   #comment(offset: number, why: string): Edit {
     const start = this.#text.lastIndexOf('\n', offset - 1) + 1;
     const indent = /^[ \t]*/.exec(this.#text.slice(start, offset))?.[0] ?? '';

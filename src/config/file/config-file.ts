@@ -29,7 +29,7 @@ interface FileContent extends Pick<ConfigFile, 'unreadable'> {
  */
 export class ConfigFile extends Reporter {
   readonly name: string;
-  /** What was read of this file and of the files that it names. */
+  /** The content of this file, and of the files that it names, as read. */
   readonly readings: Readings;
   /** Why the file could not be read, with and without its name, as one of the diagnostics says; `null` if it could. */
   readonly unreadable: { readonly message: string; readonly reason: string } | null;
@@ -94,7 +94,7 @@ export class ConfigFile extends Reporter {
     return this.#root === null || this.#root.broken ? undefined : this.#root.value;
   }
 
-  /** The findings in file order. If there are very many of a severity, the first ones and the number of the rest. */
+  /** The findings in file order. If a severity has very many, the first ones and the number of the others. */
   get diagnostics(): Diagnostic[] {
     const kinds = Object.values(
       Object.groupBy(sortDiagnostics(this.#diagnostics), ({ severity }) => severity),
@@ -169,7 +169,10 @@ export class ConfigFile extends Reporter {
     if (this.#root !== null) fillScalar(this.#root, path, value);
   }
 
-  /** Makes the value at `from`, without some of its members, a member of a map as well, as an alias would. It keeps its place. */
+  /**
+   * Adds the value at `from`, without some of its members, to a map as well, as an alias would. Messages about it still show its
+   * original place.
+   */
   share(from: Path, to: Path, without: readonly string[] = []): void {
     if (this.#root !== null) shareNode(this.#root, from, to, without);
   }
@@ -178,7 +181,7 @@ export class ConfigFile extends Reporter {
     const found = this.#find(path);
     if (found === undefined) return { line: 1, column: 1 };
     const { node } = found;
-    // A key without a value has nothing else to point at.
+    // For a key without a value, point at the key.
     const key = about === 'key' || node.written === '';
     return (key ? node.keyPlace : null) ?? node.place;
   }
@@ -215,7 +218,8 @@ export class ConfigFile extends Reporter {
 
 /**
  * Reads a file that `file` names at `at`, such as a key or a secret, without trailing line ends. Returns null if that fails, and
- * adds an error that reveals neither the content nor the name, since the name may be the secret itself, in the wrong place.
+ * adds an error. The error reveals neither the content nor the name, because some operators write the secret itself in place of the
+ * name.
  */
 export async function readNamedText(file: ConfigFile, at: Path, name: string): Promise<string | null> {
   if (/[\r\n]|-----BEGIN/.test(name)) {

@@ -7,7 +7,7 @@ export interface Diagnostic {
   readonly file: string;
   /** The line, from 1; `null` if the diagnostic is about the file as a whole (missing, empty). */
   readonly line: number | null;
-  /** The column, from 1, in UTF-16 units as editors count; `null` if `line` is. */
+  /** The column, from 1, in UTF-16 units as editors count; `null` if `line` is `null`. */
   readonly column: number | null;
   /** One line: what is wrong and what to write instead. Never contains the value of a variable. */
   readonly message: string;
@@ -21,7 +21,7 @@ export type Read<Part extends object> =
   | (Part & { readonly ok: true })
   | { readonly ok: false; readonly diagnostics: readonly Diagnostic[] };
 
-/** Formats a diagnostic as `file:line:column: what is wrong`, which editors and CI systems turn into a link. */
+/** Formats a diagnostic as `file:line:column: what is wrong`, which many editors and CI systems turn into a link. */
 export function formatDiagnostic(diagnostic: Diagnostic): string {
   const place =
     diagnostic.line === null

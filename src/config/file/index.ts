@@ -9,7 +9,7 @@ export {
   type ReadingsData,
   readConfigFile,
   type Secrecy,
-  withHaste,
+  withFastHeap,
   withLeanHeap,
   withoutPipes,
 } from './readings.ts';

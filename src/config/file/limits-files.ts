@@ -93,7 +93,7 @@ function keyOf(key: string | number, entry: string | number = ''): string {
   return `${key}\0${entry}`;
 }
 
-/** A line of a file, as messages name it. */
+/** The place of a line, as messages name it. */
 export interface FilePlace {
   readonly file: string;
   readonly line: number;
@@ -106,10 +106,10 @@ type WrittenKey = readonly [key: string, line: number, file: number, keys?: read
 export class KeyPlaces {
   /** The names of the files, then the keys, as JSON: small, and easy to pass to another thread. */
   readonly text: string;
-  /** Read once somebody asks. */
+  /** Parsed on first use. */
   #places: ReadonlyMap<string, FilePlace> | null = null;
 
-  /** @param text of another one; `[]` for no places */
+  /** @param text the text of another one; `[]` for no places */
   constructor(text: string) {
     this.text = text;
   }

@@ -1,11 +1,11 @@
 import type { PlacedError } from './place.ts';
 
-// What the parser of YAML does not notice: it takes these characters for a part of a value.
+// Finds characters that the YAML parser does not notice, because it treats them as part of a value.
 
 /** Control characters other than tabs and line ends, Unicode line ends, and code points that are not characters. */
 const ODD = /[\x00-\x08\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]|\r(?!\n)|(?<!^)\ufeff/;
 
-/** Characters that look like a space, or like nothing. Text copied from a web page often contains them. */
+/** Characters that look like a space, or are invisible. Text copied from a web page often contains them. */
 const BLANKS = /[\u00a0\u1680\u2000-\u200f\u202f\u205f\u2060\u3000]/;
 
 /** Finds the first character that no configuration contains. */

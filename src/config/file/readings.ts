@@ -93,7 +93,10 @@ export class Readings {
     );
   }
 
-  /** Whether everything read by both is equal. What one read as a file and the other as a folder was not read by both. */
+  /**
+   * Whether everything that both have read is equal. If one read a path as a file and the other as a folder, it does not count as
+   * read by both.
+   */
   agreesWith(other: Readings): boolean {
     for (const [path, { kind, digest }] of this.#readings) {
       const theirs = other.#readings.get(path);
@@ -103,16 +106,15 @@ export class Readings {
   }
 
   /**
-   * 16 hex digits to compare replicas by: equal content, equal hash. Secrets affect only two of them: a new secret usually shows,
-   * yet the hash reveals no more than 8 bits about all secrets together.
+   * 16 hex digits to compare replicas by: equal content, equal hash. Secrets affect only two of the digits: a new secret usually
+   * changes the hash, which yet reveals no more than 8 bits about all secrets together.
    */
   get hash(): string {
     return this.#hashOf('text').slice(0, TEXT_DIGITS) + this.#hashOf('secret').slice(0, SECRET_DIGITS);
   }
 
   #hashOf(wanted: Kind): string {
-    // Hashes digests, so that bytes cannot move from one file to the next unnoticed. Omits paths, which may differ between
-    // replicas.
+    // Hash digests, so that moving bytes from one file to the next changes the hash. Omit paths, which may differ between replicas.
     const hash = createHash('sha256');
     for (const { kind, digest } of this.#readings.values()) if (kind === wanted) hash.update(digest);
     return hash.digest('hex');
@@ -141,7 +143,7 @@ export async function listYamlFiles(folder: string, files: Files): Promise<strin
     const names = await files.readdir(folder);
     return names.filter(name => name.endsWith('.yaml') && !name.startsWith('.')).sort();
   } catch {
-    // Reading the path as a file reports the problem.
+    // Reading the path as a file will report the problem.
     return null;
   }
 }
@@ -164,7 +166,7 @@ export function withoutPipes(files: Files): Files {
   };
 }
 
-/** Far beyond any hand-written configuration; a wrong path (a log, a device) must not fill the memory. */
+/** Larger than any hand-written configuration: a wrong path (a log, a device) must not fill the memory. */
 const MAX_FILE_BYTES = 1024 * 1024;
 const PIECE_BYTES = 16 * 1024;
 
@@ -253,7 +255,7 @@ function whyNotUtf8(bytes: Buffer): string {
 
 function firstLineThatIsNotUtf8(bytes: Buffer): number | null {
   if (isUtf8(bytes)) return null;
-  // No longer sequence contains a line feed, so each line can be checked on its own.
+  // In UTF-8, a multi-byte sequence never contains a line feed, so each line can be checked separately.
   let line = 1;
   for (let start = 0; start < bytes.length; line++) {
     const end = bytes.indexOf(0x0a, start);
@@ -280,8 +282,8 @@ let users = 0;
 
 /**
  * Runs `run`, which creates much garbage, and makes V8 collect it early instead of growing the heap, since V8 returns heap memory
- * late or never. Reading 10,000 routes took 180 MiB to keep 5; with this it takes 31 MiB, and 3.3 s of processor time instead of
- * 2.2.
+ * late or never. Reading 10,000 routes took 180 MiB, of which 5 MiB were needed afterwards; with this it takes 31 MiB, and 3.3 s of
+ * processor time instead of 2.2.
  *
  * The flag only tunes when to collect, and V8 reads it at each such decision (`Heap::ShouldOptimizeForMemoryUsage`). A
  * configuration of normal size is read before the first collection either way.
@@ -296,18 +298,18 @@ export async function withLeanHeap<T>(run: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Does the opposite for a command that reads and then ends: V8 collects old objects late, and compiles nothing a second time, since
- * that costs more than it saves in a few seconds. `weir check` of 5,000 routes takes 2.1 s of processor time in place of 2.5 (12,000: 4.1
- * in place of 5.3), and 320 MiB in place of 250.
+ * Does the opposite for a command that reads and then ends. V8 collects old objects late, and does not optimise code, which would
+ * cost more than it saves in a few seconds. `weir check` of 5,000 routes takes 2.1 s of processor time instead of 2.5 (12,000: 4.1
+ * instead of 5.3), and 320 MiB instead of 250.
  */
-export async function withHaste<T>(run: () => Promise<T>): Promise<T> {
+export async function withFastHeap<T>(run: () => Promise<T>): Promise<T> {
   setFlagsFromString('--no-opt');
   setFlagsFromString('--heap-growing-percent=1000');
   try {
     return await run();
   } finally {
     setFlagsFromString('--opt');
-    // As src/main.ts sets it. V8 reuses cached code only with the same flags.
+    // The value that src/main.ts sets. V8 reuses cached code only with the same flags.
     setFlagsFromString('--heap-growing-percent=100');
   }
 }

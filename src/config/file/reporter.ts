@@ -12,7 +12,7 @@ interface ReportOptions {
   readonly isContent?: boolean;
 }
 
-/** Takes findings about a file, each with the place that it is about. */
+/** Takes findings about a file, each with its place. */
 export abstract class Reporter<Place = Path> {
   abstract add(place: Place, message: string, options?: ReportOptions): void;
 
@@ -24,7 +24,7 @@ export abstract class Reporter<Place = Path> {
     this.add(place, message, { severity: 'hint' });
   }
 
-  /** Reports a key that should not be there, not be so named, or be for something else. */
+  /** Reports a key that is superfluous, misnamed or misplaced. */
   addKey(place: Place, message: string, severity: Severity = 'error'): void {
     this.add(place, message, { about: 'key', severity });
   }

@@ -49,7 +49,7 @@ export class SecretLines {
     return masked.length > 60 ? `${masked.slice(0, 60)}...` : masked;
   }
 
-  /** Replaces what is said of a line with a secret: that would be rejected in quotes as well. */
+  /** Replaces a message about a line with a secret: in quotes, that would be rejected as well. */
   advise(error: PlacedError): PlacedError {
     const key = this.#lines.get(error.line);
     if (key === undefined || !/in quotes|not valid YAML/.test(error.message)) return error;
@@ -70,8 +70,8 @@ export class SecretLines {
 }
 
 /**
- * Finds the lines of `text` with something like one of `keys` in it, whatever characters are between its letters, and the line
- * below if nothing follows it. A key with a variable as its value does not count.
+ * Finds the lines of `text` with a misspelt form of one of `keys`, whatever characters are between its letters. If nothing follows
+ * the key, the next line as well. A key with a variable as its value does not count.
  */
 function misspeltLines(text: string, keys: readonly string[]): ReadonlySet<number> {
   const lines = new Set<number>();
@@ -81,7 +81,7 @@ function misspeltLines(text: string, keys: readonly string[]): ReadonlySet<numbe
   const found = [...rest.matchAll(/[a-z0-9]|\n/gi)].map(([character]) => character.toLowerCase());
   for (const key of keys) {
     const letters = [...key.replaceAll(/[^a-z0-9]/gi, '').toLowerCase()];
-    // The fewest typos with which the first letters of the key end here, by how many letters (Sellers, 1980).
+    // For each length, the fewest typos with which that many first letters of the key end here (Sellers, 1980).
     let typos = letters.map((_, index) => index + 1);
     let line = 1;
     let ended = false;

@@ -2,19 +2,19 @@ import type { ConfigFile } from './config-file.ts';
 import { asMap, type Path, type RawMap } from './diagnostic.ts';
 import { type About, Reporter } from './reporter.ts';
 
-/** What has sections: a file, or the files of limits. */
+/** A source of sections: a file, or the files of limits. */
 interface Sectioned extends Pick<ConfigFile, 'add' | 'has'> {
   place(path: Path, about?: About): { readonly line: number };
 }
 
-/** A map in a file, with its place: what checks read, and where they report. Its values may be invalid. */
+/** A map in a file with its place. Checks read it, and report to it. Its values may be invalid. */
 export class Section<File extends Sectioned = ConfigFile> extends Reporter<string | Path> {
   readonly file: File;
   readonly path: Path;
   /** The map as written; empty if there is none. */
   readonly raw: RawMap;
 
-  /** @param written what stands there */
+  /** @param written the value as written */
   constructor(file: File, path: Path, written: unknown) {
     super();
     this.file = file;
@@ -22,7 +22,7 @@ export class Section<File extends Sectioned = ConfigFile> extends Reporter<strin
     this.raw = asMap(written);
   }
 
-  /** Reports about the value of a key, or of one in its map; about the map itself without any. */
+  /** Reports about the value of a key, or about one in the key's map; without keys, about the map itself. */
   add(keys: string | Path, message: string, options?: Parameters<Reporter['add']>[2]): void {
     this.file.add(this.at(keys), message, options);
   }

@@ -19,7 +19,7 @@ export interface YamlText {
   /** The parsed text; `null` if it is so broken that further messages would be misleading. */
   readonly document: Document.Parsed | null;
   readonly errors: readonly PlacedError[];
-  /** What messages may repeat of the text. */
+  /** Knows which parts of the text messages may repeat. */
   readonly secrets: SecretLines;
   placeOf(offset: number): Position;
 }
@@ -52,25 +52,25 @@ export function parseYamlText(text: string, secretKeys: readonly string[] = []):
   return { document: document.errors.length === 0 ? document : null, errors, secrets, placeOf };
 }
 
-/** Finds the first error of the parser, or else all keys that come twice: those do not break the tree. */
+/** Finds the first error of the parser, or else all duplicate keys, which do not break the tree. */
 function yamlErrors(
   document: Document.Parsed,
   text: string,
   placeOf: (offset: number) => Position,
   secrets: SecretLines,
 ): PlacedError[] {
-  // A warning means that something is not what it seems. The tree reports tags itself, whether or not the parser knows them.
+  // A warning means that something is not what it seems. Warnings about tags are left out: building the tree reports those.
   const broken = [...document.errors, ...document.warnings].filter(
     ({ code }) => code !== 'TAG_RESOLVE_FAILED',
   );
-  // Only the first is told: most others follow from it.
+  // Report only the first error: most others follow from it.
   const [first] = broken.toSorted((a, b) => a.pos[0] - b.pos[0]);
   return first === undefined
     ? doubledKeys(document, placeOf, secrets)
     : [explained(document, first, text, placeOf)];
 }
 
-/** What the parser says, without what it quotes of the file: that may be a secret. */
+/** The parser's message without its quotes from the file, which may contain a secret. */
 function explained(
   document: Document.Parsed,
   { code, message, pos }: YAMLError,
@@ -78,7 +78,7 @@ function explained(
   placeOf: (offset: number) => Position,
 ): PlacedError {
   const isOpen = /^Missing closing ["']/.test(message);
-  // A quote without an end goes on to the end of the file: the last text in quotes is the one that it opens.
+  // An unclosed quote extends to the end of the file: report the place where the last quoted text begins.
   const at = placeOf(isOpen && pos[0] >= text.length ? lastQuoteIn(document, pos[0]) : pos[0]);
   if (isOpen) return { ...at, message: 'a quote is not closed' };
   const line = text.split('\n')[at.line - 1] ?? '';
@@ -102,7 +102,7 @@ function lastQuoteIn(document: Document.Parsed, end: number): number {
   return found;
 }
 
-/** In place of messages that mean something to programmers only, or that repeat a part of the file. */
+/** Replaces parser messages that only programmers understand, or that repeat a part of the file. */
 const IN_OUR_WORDS: Partial<Record<ErrorCode, string>> = {
   BAD_DIRECTIVE: 'a line that starts with "%" is a YAML directive: remove it',
   MULTIPLE_DOCS: 'a second YAML document starts here: a file has only one, remove the "---"',

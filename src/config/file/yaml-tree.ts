@@ -3,7 +3,7 @@ import { isAlias, isMap, isScalar, isSeq } from 'yaml';
 import type { PlacedError, Position } from './place.ts';
 import type { YamlText } from './yaml-text.ts';
 
-/** Aliases multiply: a few lines can expand to billions of values. No configuration needs this many. */
+/** Maximum values, far more than any configuration needs: with aliases, a few lines can expand to billions. */
 const MAX_VALUES = 100_000;
 
 /** A value of a YAML file, with where and how it is written. */
@@ -198,7 +198,7 @@ class TreeBuilder {
         this.error(source.place, '"<<" merges maps, and this is not a map');
         return false;
       }
-      // A merge copies, unlike an alias, so it must be stopped midway.
+      // Check it during the merge, since a merge copies, unlike an alias.
       this.#mergedKeys += source.children.size;
       if (this.#mergedKeys > MAX_VALUES) {
         if (!this.#isBomb)
@@ -216,7 +216,7 @@ function leaf(value: unknown, written: string, place: Position, keyPlace: Positi
   return { value, written, place, keyPlace, children: NO_CHILDREN, count: 1, broken: false };
 }
 
-/** Shared by all scalars: ten thousand routes have fifty thousand, and an empty map takes 200 bytes. */
+/** Shared by all scalars: ten thousand routes contain fifty thousand, and an empty map takes 200 bytes. */
 const NO_CHILDREN: ReadonlyMap<string, YamlNode> = new Map();
 
 function countOf(children: ReadonlyMap<string, YamlNode>): number {

@@ -228,7 +228,7 @@ function limitLine() {
       .union([count(65_535), price()], { error: `${COST}, or a map such as ${PRICE}` })
       .prefault(1)
       .describe(
-        'How many units of each limit of the bucket one request takes, all or none; of the global limit always one. Where the bucket has quotas with "unit: cost", of those alone, and of every other quota one. At most the smallest number that it is taken from. A map: what the response tells.',
+        'How many units of each limit of the bucket one request takes, all or none; of the global limit always one. Where the bucket has quotas with "unit: cost", of those alone, and of every other quota one. At most the smallest number that it is taken from. A map: a cost that the response names.',
       ),
   });
   return z.union([bucket.transform(name => ({ bucket: name, cost: 1 })), map], {
@@ -236,7 +236,7 @@ function limitLine() {
   });
 }
 
-/** A cost that the response tells. */
+/** A cost that the response names. */
 function price() {
   const map = mapOf(PRICE, {
     response_field: httpToken('expected the name of a header field such as X-Usage')
@@ -249,13 +249,13 @@ function price() {
         },
       )
       .refine(name => !hasOwnMeaning(name), {
-        error: 'is a field that tells clients something else: name one for prices alone, such as X-Usage',
+        error: 'is a field with another meaning for clients: name one for prices alone, such as X-Usage',
       })
       .describe(
         'The header field or trailer in which the service says what the request cost: one whole number.',
       ),
     reserve: count(MAX_UNITS, 1).describe(
-      'What is drawn when the request is admitted; the difference is drawn, or given back, when the price is known. It stands if the response tells no price.',
+      'What is charged when the request is admitted; the difference is charged, or given back, when the price is known. If the response has no price, this is the price.',
     ),
     most: count(MAX_UNITS).describe(
       'The most that a request is charged, and what it pays if its client leaves, or its stream breaks, before the price is known.',
@@ -272,7 +272,7 @@ function price() {
 
 function className() {
   return name().refine(word => !CALLER_CLASSES.some(each => each === word), {
-    error: 'has a key of its own in addition to "classes"',
+    error: 'has its own key next to "classes"',
   });
 }
 

@@ -26,7 +26,7 @@ export interface IdentityModel {
   readonly maxTokenLength: number;
   /** The field in which trusted proxies report the certificates that tokens may be bound to; `null` if they do not. */
   readonly certificateField: string | null;
-  /** How tokens that are bound to a key are accepted; `null` if they are not. */
+  /** How tokens that are bound to a key are accepted; `null` if none are. */
   readonly dpop: ProofOptions | null;
   /** The budget of failed verifications per address, for tokens of any issuer; `null` if off. */
   readonly failedVerifications: BudgetOptions | null;
@@ -44,14 +44,14 @@ export type NoticePlaces = Readonly<Record<NoticeKind, string | null>>;
 export interface ProviderModel {
   /** Its name in the file; `null` for the one of `identity_provider`. */
   readonly name: string | null;
-  /** Its name in metrics and logs; `null` if there is only one provider, which they do not name. */
+  /** Its name in metrics and logs; `null` if it is the only provider, which has no name there. */
   readonly label: string | null;
   readonly provider: ProviderOptions;
   /** The gateway's client settings; `null` if the gateway only verifies its tokens. */
   readonly client: ClientOptions | null;
-  /** How the gateway asks it about tokens; `null` if it cannot, because it does not authenticate there. */
+  /** How the gateway asks it about tokens; `null` if it cannot, because it is not a client there. */
   readonly introspection: IntrospectionOptions | null;
-  /** How users sign in; `null` if they do not. */
+  /** How users sign in; `null` if users do not sign in here. */
   readonly signIn: SignInOptions | null;
   readonly notices: NoticePlaces;
   readonly accessTokens: AccessTokenOptions;

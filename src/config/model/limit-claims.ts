@@ -9,7 +9,10 @@ interface ClaimNames {
   readonly numbers: readonly string[];
 }
 
-/** Maximum bytes of a group's name, which is a part of the keys of counters. A longer one counts as no group. */
+/**
+ * Maximum length of a group's name in bytes: it is a part of the keys of counters. With a longer one, the caller counts as having
+ * no group.
+ */
 const MAX_GROUP = 256;
 
 /** Reads the limit claims in callers' tokens, once per remembered token. */
@@ -70,7 +73,7 @@ function numberIn(value: unknown): number | null {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
   if (typeof number !== 'number' || number < 1) return null;
   if (Number.isInteger(number)) return Math.min(number, Number.MAX_SAFE_INTEGER);
-  // With more digits than a number can hold, use the largest number.
+  // If it has more digits than a number can hold, use the largest number.
   return number === Number.POSITIVE_INFINITY && typeof value === 'string' ? Number.MAX_SAFE_INTEGER : null;
 }
 

@@ -15,7 +15,7 @@ export interface LimitsModel {
   readonly routes: Routes<LimitRouteModel>;
   /** The buckets that routes use, in the order of the file. */
   readonly buckets: readonly BucketModel[];
-  /** The rules that restrict; each is `null` if it is off. */
+  /** The rules for restrictions; each is `null` if it is off. */
   readonly invalidRequests: limits.OffenceRule | null;
   readonly webhookNotFound: limits.OffenceRule | null;
   readonly ignoredRefusals: limits.IgnoredRefusalsRule | null;
@@ -34,15 +34,15 @@ export interface LimitsModel {
   readonly policies: LimitPolicies | null;
 }
 
-/** A global limit that no limits file names. */
+/** A global limit that applies by default because no limits file names it. */
 export interface DefaultLimit {
-  /** The key under `global` that would. */
+  /** The key under `global` that would set it. */
   readonly key: string;
-  /** Such as `50/1s`. */
+  /** The quota, such as `50/1s`. */
   readonly quota: string;
 }
 
-/** The policy fields of responses for each set of limits. */
+/** Looks up the policy fields of responses by set of limits. */
 export interface LimitPolicies {
   get(set: limits.LimitSet): LimitPolicyModel;
 }
@@ -71,13 +71,15 @@ export interface LimitRouteModel {
   readonly bucket: BucketModel;
   /** The index of the bucket's main parameter among the path's; `null` if the bucket has none. */
   readonly mainAt: number | null;
-  /** What one request costs: units of each limit of the bucket or, if it has quotas of costs, of those. */
+  /** The cost of one request: in units of each limit of the bucket or, if it has quotas that count costs, of those only. */
   readonly cost: number;
-  /** How the response tells what its request costs; `null` if that is known before. `cost` is then what is drawn at first. */
+  /**
+   * How the response names the cost of its request; `null` if the cost is known before. `cost` is then what is consumed at first.
+   */
   readonly price: PriceModel | null;
 }
 
-/** A cost that the response tells. */
+/** A cost that the response names. */
 export interface PriceModel {
   /** The header field or trailer, in lower case. */
   readonly field: string;
@@ -90,7 +92,9 @@ export interface BucketLimits {
   /** The sets of limits for each class: with the global limit, and without it for exempt routes. */
   readonly sets: limits.ByClass<limits.LimitSet>;
   readonly exemptSets: limits.ByClass<limits.LimitSet>;
-  /** Chooses among the limits of one of these sets by the claims in the caller's token; `null` if they are the same for all. */
+  /**
+   * Chooses among the limits of one of these sets by the claims in the caller's token; `null` if all callers have the same limits.
+   */
   readonly claimed: limits.ClaimedLimits | null;
 }
 
@@ -100,7 +104,7 @@ export interface BucketModel extends BucketLimits, BucketSettingModels {
   /** The name of its main parameter; `null` if it has none. */
   readonly main: string | null;
   readonly hash: limits.BucketHash;
-  /** Whether it has a quota of costs: then every other of its quotas counts requests. */
+  /** Whether it has a quota that counts costs. Its other quotas then count requests. */
   readonly countsCosts: boolean;
   /** All limits of its own, including those in shadow, each once. */
   readonly limits: readonly limits.Limit[];

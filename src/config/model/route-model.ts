@@ -12,7 +12,7 @@ export type RouteModel = RouteOfFile | OwnRoute;
 /** A match rule of gateway.yaml. */
 export type RouteOfFile = ForwardRoute | AnswerRoute;
 
-/** One of the gateway's own match rules. It matches every method, and answers 405 to most. */
+/** One of the gateway's own match rules. It matches every method, and most methods get a 405. */
 export type OwnRoute = SignInRoute | NoticeRoute | MetadataRoute;
 
 /** What the match rules of gateway.yaml have in common. */
@@ -31,8 +31,8 @@ export interface ForwardRoute extends RouteWithPolicies {
   /** The pool of its upstream that its exchanges take their permits from. */
   readonly pool: core.PoolModel;
   /**
-   * The routes to use if several upstreams split its callers: then this one's other members are those of the largest share. Else
-   * `null`.
+   * The routes to use if several upstreams share the callers: the other members of this route are then those of the largest share.
+   * Else `null`.
    */
   readonly shares: readonly UpstreamShare[] | null;
 }
@@ -46,7 +46,7 @@ export interface UpstreamShare {
   readonly route: ForwardRoute;
 }
 
-/** A match rule that the gateway always gives the same answer to. */
+/** A match rule whose requests always get the same answer from the gateway. */
 export interface AnswerRoute extends RouteWithPolicies {
   readonly kind: 'answer';
   readonly upstream: null;
@@ -92,7 +92,7 @@ export interface NoticeRoute extends OwnMatchRule {
   readonly authentication: 'none';
 }
 
-/** A path where clients learn whose tokens are accepted (RFC 9728). */
+/** A path where clients learn which issuers' tokens are accepted (RFC 9728). */
 export interface MetadataRoute extends OwnMatchRule {
   readonly kind: 'metadata';
   readonly authentication: 'none';
@@ -151,7 +151,7 @@ export function limitsFor(bucket: BucketModel, caller: string): BucketLimits {
   return rollout === null || rollout.share.includes(caller) ? bucket : rollout.others;
 }
 
-/** A request as the limits see it. */
+/** The parts of a request that limits depend on. */
 export interface CountedRequest {
   /** The method used in the route lookup: `GRPC` for a gRPC call. */
   readonly method: string;
@@ -167,7 +167,7 @@ export interface CountedRequest {
   readonly consumes: core.ConsumedLimits;
 }
 
-/** What a request consumes units of, and under whose names: the limits, its caller, its group and the main value. */
+/** What a request consumes: its limits, and the names under which they count it, which are caller, group and main value. */
 export interface Consumption {
   readonly set: LimitSet;
   readonly bucket: BucketModel | null;
@@ -177,9 +177,9 @@ export interface Consumption {
   readonly main: string;
   /** The caller's group in the bucket; empty if it has none. */
   readonly group: string;
-  /** What it costs (`unitsTaken`). */
+  /** The cost of the request (`unitsTaken`). */
   readonly cost: number;
-  /** How its response tells what it costs; `null` if that is known before. */
+  /** How the response names the cost of its request; `null` if the cost is known before. */
   readonly price: PriceModel | null;
   readonly consumes: core.ConsumedLimits;
 }
@@ -249,7 +249,7 @@ export function isInvalid(status: number, limitedBy: LimitedBy | null, isPreflig
 /** Units that a request consumed of one limit of its bucket and that can be returned. */
 export interface ReturnableUnits {
   readonly limit: Limit;
-  /** The counter they came from, in the form that `refund` takes. */
+  /** The counter they were taken from, in the form that `refund` takes. */
   readonly part: string;
   readonly window: number;
   readonly cost: number;
@@ -265,7 +265,7 @@ export function returnableUnitsOf(
 ): readonly ReturnableUnits[] {
   if (drawn.length + shadow.drawn.length === 0) return NO_UNITS;
   return [...drawn, ...shadow.drawn].map(({ limit, window, standIn }) => {
-    // A gateway's share may be less than what the request costs: then it drew all of that.
+    // A gateway's share of a quota may be less than the cost of a request, which then consumed the whole share.
     const units = { limit, window, cost: Math.min(limit.units, unitsTaken(limit, cost)) };
     if (standIn !== undefined) return { ...units, part: OTHER_PARTS, caller: standIn ?? caller };
     return { ...units, part: limit.role === 'group' ? groupCounterKey(group, main) : main, caller };
@@ -273,8 +273,8 @@ export function returnableUnitsOf(
 }
 
 /**
- * Which of these units a response returns: all if the bucket says so for its status, else those that callers share if the service
- * denied the caller access.
+ * Which of these units a response returns: all if the bucket returns units for its status. Otherwise, if the service denied the
+ * caller access, those of limits that callers share.
  *
  * @param isOfService whether the service answered
  */

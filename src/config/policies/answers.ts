@@ -17,7 +17,7 @@ const WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
 export const redirectSchema = mapOf('{ to: "https://new.example.com/" }', {
   to: redirectTarget().describe(
-    'Where clients are sent: an http or https URL, or a path on the same host. {path} right behind the host is the path of the request, {rest} behind a slash what ** matched.',
+    'Where clients are sent: an http or https URL, or a path on the same host. {path} directly after the host stands for the path of the request, {rest} after a slash for what ** matched.',
   ),
   status: z
     .union(
@@ -29,7 +29,7 @@ export const redirectSchema = mapOf('{ to: "https://new.example.com/" }', {
 })
   .optional()
   .describe(
-    'In place of an upstream: sends clients elsewhere. The query of a request goes along if the address has none.',
+    'In place of an upstream: redirects clients. The query of a request is kept if the address has none.',
   );
 
 export const respondSchema = mapOf('{ status: 200, body: "ok" }', {
@@ -122,7 +122,7 @@ export function isAnswered(route: RawMap): boolean {
   return route.upstream === undefined && (route.redirect !== undefined || route.respond !== undefined);
 }
 
-/** Routes without an upstream need no token unless they say so. Runs before all checks, so that these see the same. */
+/** Routes without an upstream need no token unless they say so. Runs before all checks, so that these see the added keys. */
 export function fillAnsweredRoutes(routes: unknown): void {
   for (const route of asList(routes))
     if (isMap(route) && isAnswered(route) && route.authentication === undefined)

@@ -88,7 +88,7 @@ export const authentication = routePolicy({
       `authentication ${now.authentication}, before ${before.authentication}`,
     ),
     ...compareLists(manyOf(now), manyOf(before), { removed: 'no longer accepts', added: 'accepts' }),
-    compareStrictness(now.closeAtExpiry, before.closeAtExpiry, 'responses end with their token'),
+    compareStrictness(now.closeAtExpiry, before.closeAtExpiry, 'responses end when their token expires'),
     compareTimes('introspection', now.introspectionMs, before.introspectionMs),
   ],
 });
@@ -113,9 +113,12 @@ function checkKeys(route: RouteInFile): void {
     route.add('accept', 'has no effect with "authentication: none", which ignores tokens and keys');
   if (asList(accept).includes('token')) return;
   if (asMap(require).claims !== undefined)
-    route.add(['require', 'claims'], 'nobody could meet it: API keys have no claims');
+    route.add(['require', 'claims'], 'no caller could meet it: API keys have no claims');
   if (introspection !== false)
-    route.add('introspection', 'has no effect without "token" under accept: only tokens are asked about');
+    route.add(
+      'introspection',
+      'has no effect without "token" under accept: the provider is asked about tokens only',
+    );
 }
 
 const PASSED_ON = {

@@ -3,7 +3,7 @@ import { compareMaxima, compareSizes } from '../difference.ts';
 import { formatRate, formatSize, rateOrOff, sizeOrNone } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** The default minimum rate of request bodies, in bytes per second. */
+/** The default terms, one object for possibly ten thousand routes. */
 export const MIN_BODY_RATE = 240;
 /** The default terms, which ten thousand routes may share. */
 const USUAL: BodyTerms = { maxBytes: null, minBytesPerS: MIN_BODY_RATE, deadlineMs: null };

@@ -58,7 +58,9 @@ const algorithm = bucketSetting({
     now === before ? null : differ('mixed', `${ALGORITHMS[now]}, before ${ALGORITHMS[before]}`),
 });
 
-/** Which lines of limits.yaml use a bucket: one for one route, one with a wildcard for several, or several. */
+/**
+ * How the lines of limits.yaml use a bucket: one line for one route, one line with a wildcard for several routes, or several lines.
+ */
 type ScopeReason = 'one_line' | 'wildcard' | 'several_lines';
 
 interface ScopeModel {
@@ -91,7 +93,7 @@ const scope = bucketSetting({
     return { scope: `${scope}: ${why}` };
   },
   compare(now, before) {
-    // No client sees the scope of a bucket that no line uses.
+    // Without lines there are no clients that could see the scope.
     if (now.lines.length === 0 || before.lines.length === 0) return null;
     const [is, was] = [now, before].map(({ config, lines }) => scopeOf(config.scope, lines));
     if (is === was) return null;
@@ -139,7 +141,7 @@ const concurrent = bucketSetting({
   compare: ({ config: now }, { config: before }) => compareConcurrent(now, before),
 });
 
-/** Compares how many concurrent requests of one caller two buckets allow; `undefined` is no bucket. */
+/** Compares how many concurrent requests of one caller two buckets allow; `undefined`: the bucket does not exist. */
 export function compareConcurrent(
   now: { readonly concurrent?: number | undefined } | undefined,
   before: { readonly concurrent?: number | undefined } | undefined,

@@ -70,7 +70,7 @@ export function claimsIn(edits: EditsConfig | undefined): readonly string[] {
   return Object.values(edits?.set ?? {}).flatMap(text => new FieldTemplate(text).claims);
 }
 
-/** The fields that carry claims to upstreams: a client's own are dropped on every route. */
+/** The fields that carry claims to upstreams. A client's own fields of these names are dropped on every route. */
 export function claimFieldsIn(edits: EditsConfig | undefined): readonly string[] {
   return Object.entries(edits?.set ?? {}).flatMap(([name, text]) =>
     new FieldTemplate(text).claims.length === 0 ? [] : [name],
@@ -173,15 +173,15 @@ export class ResponseEdits {
     addMissing(fields, this.set);
   }
 
-  /** Adds to an answer of the gateway itself the set fields that do not describe a service's response. */
+  /** Adds set fields to an answer of the gateway itself, except those that describe a service's response. */
   addToOwn(fields: string[]): void {
     addMissing(fields, this.#setOnOwn);
   }
 }
 
 /**
- * Fields that describe a body or its caching. Set for a service's responses, they would make caches keep an error of the gateway,
- * or browsers show its JSON as something else.
+ * Fields that describe a body or its caching. If they were set on an error of the gateway, caches would keep that, or browsers
+ * would show its JSON as something else.
  */
 const OF_BODIES: ReadonlySet<string> = new Set([
   ...['content-type', 'content-encoding', 'content-language', 'content-location', 'content-range'],

@@ -48,7 +48,7 @@ export const responseHeaders = routePolicy({
     compareEdits('response_headers', now, before),
 });
 
-/** Whether a route serves calls, which need a field as it is that these edits change. */
+/** Whether these edits change fields that gRPC calls need, on a route that serves calls. */
 function changesCalls({ grpc }: RawMap, edits: unknown): boolean {
   if (grpc === undefined) return false;
   const { set, remove } = asMap(edits);
@@ -106,7 +106,7 @@ const OWNERS: Readonly<Record<FieldOwner, string>> = {
 type WhyNot = (name: string, route: RouteInFile, removes: boolean) => string | null;
 
 function whyNotInRequests(name: string, { raw, file }: RouteInFile, removes: boolean): string | null {
-  // Some services do less for proxies: nginx and IIS compress nothing for a request with this field.
+  // Some services do less for proxies: nginx and IIS do not compress responses to requests with this field.
   if (removes && foldName(name) === 'via') return null;
   const owner = RESERVED_REQUEST_FIELDS.get(name) ?? ofCall(name, raw);
   if (owner !== undefined) return OWNERS[owner];
@@ -164,7 +164,7 @@ function checkEdits(route: RouteInFile, key: string, whyNot: WhyNot): void {
   }
 }
 
-/** Reports maps that change nothing, unless they contain something that validation reports. */
+/** Reports empty maps, unless validation reports their content. */
 function addEmpty(route: RouteInFile, key: string, edits: RawMap): void {
   const isSound = Object.entries(edits).every(
     ([part, value]) =>
@@ -174,8 +174,8 @@ function addEmpty(route: RouteInFile, key: string, edits: RawMap): void {
 }
 
 /**
- * Reports claims of tokens that the route does not verify. Those of `defaults` may stay: a field without a value is left out, and
- * clients cannot send it in its place.
+ * Reports claims in fields of routes that do not verify tokens. Those from `defaults` may stay: such a field is omitted, and
+ * clients cannot send it either.
  */
 function checkClaims(route: RouteInFile): void {
   const { request_headers: edits } = route.raw;

@@ -4,9 +4,9 @@ import { compareNeutral, compareStrictness } from '../difference.ts';
 import { network } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** Where the clients of a route are. */
+/** The networks of a route's clients. */
 export interface NetworksModel {
-  /** Whether only these networks may use the route; else only others may. */
+  /** True if only these networks may use the route; false if all others may. */
   readonly areAllowed: boolean;
   readonly addresses: AddressSet;
   readonly written: string;
@@ -51,8 +51,8 @@ export const routeNetworks = routePolicy({
 });
 
 /**
- * Whether a client may use a route with these networks. An IPv4 address that a translator has put into an IPv6 one is denied as
- * such, and not allowed: nobody vouches for it.
+ * Whether a client may use a route with these networks. An IPv4 address embedded in an IPv6 address is denied like the IPv4 address
+ * itself, but never allowed like it, because it can be forged.
  *
  * @param key the key that the address is counted under (`addressKey`)
  */

@@ -16,7 +16,7 @@ export const oddPaths = routePolicy({
   compile: ({ encoded_slashes, empty_segments }, { id }) => ({
     encodedSlashes: encoded_slashes,
     emptySegments: empty_segments,
-    /** How many segments of a path come before those that `**` matches; `null` without `**`. */
+    /** How many segments of a path precede those that `**` matches; `null` without `**`. */
     segmentsBeforeTail: segmentsBeforeTail(id.slice(id.indexOf('/'))),
   }),
   describe: ({ encodedSlashes, emptySegments }) => ({

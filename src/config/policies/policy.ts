@@ -5,7 +5,7 @@ import type { PolicyConfig, PolicyKeys } from './keys.ts';
 import type { Requirements } from './requirements.ts';
 import type { RouteTimes, UpstreamModel } from './upstream-settings.ts';
 
-/** What a policy may need to know about its route to compile. */
+/** The parts of a route that a policy may need to compile. */
 export interface PolicyContext {
   /** The name of the route in metrics and logs. */
   readonly id: string;
@@ -29,7 +29,7 @@ export class RouteInFile extends Section {
   }
 }
 
-/** A route as written that lacks a key of `defaults`, and what stands around it. */
+/** A route as written that lacks a key of `defaults`, with the rest of the file that matters. */
 export interface DefaultedRoute {
   readonly route: RawMap;
   readonly defaults: RawMap;
@@ -46,9 +46,12 @@ export interface RoutePolicy<Keys extends PolicyKeys, Model extends object> {
   readonly pathOnly?: readonly NoInfer<keyof Keys & string>[];
   /** The keys that do not apply to a route without an upstream. Default: none. */
   readonly forwardOnly?: readonly NoInfer<keyof Keys & string>[];
-  /** The keys that each route says for itself, which `defaults` does not have: who may use it, what depends on its path. Default: none. */
+  /**
+   * The keys that each route must set itself, so that `defaults` does not have them: who may use it, and what depends on its path.
+   * Default: none.
+   */
   readonly own?: readonly NoInfer<keyof Keys & string>[];
-  /** Whether other keys of a route rule out what `defaults` say for a key. Default: they do not. */
+  /** For keys of `defaults`: whether other keys of a route rule them out. Default: they do not. */
   readonly ruledOut?: { readonly [Key in NoInfer<keyof Keys>]?: (given: DefaultedRoute) => boolean };
   compile(config: PolicyConfig<Keys>, context: PolicyContext): Model;
   /** Compiles the policy of a gRPC route. Omitted if `compile` does. */

@@ -15,7 +15,7 @@ export const rateLimitHeaders = routePolicy({
       defaults.rate_limit_headers === 'service' && route.upstream_429 !== undefined,
   },
   compile: ({ rate_limit_headers }) => ({
-    /** Whether the limits of the service are those that clients are told about. */
+    /** Whether clients see the service's own limits instead of the gateway's. */
     passesRateLimits: rate_limit_headers === 'service',
   }),
   compileCall: () => ({ passesRateLimits: false }),

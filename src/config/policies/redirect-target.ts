@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { hasOddIpv4, pathBehind } from '../../wire/http/index.ts';
+import { hasOddIpv4, pathWithoutFirst } from '../../wire/http/index.ts';
 import { asMap, type Section } from '../file/index.ts';
 import { ODD_IPV4 } from '../values/index.ts';
 
-// Where `redirect` sends clients: one address, which may take over the path of the request or its end.
+// The target of `redirect`: one address, which may include the path of the request or the end of it.
 
 const TO = 'expected an http or https URL such as https://new.example.com/, or a path such as /new';
 const PLACE =
-  'a redirect takes over the path as https://new.example.com{path}, right behind the host, or its end as /new/{rest}, behind a slash';
+  'a redirect takes over the path as https://new.example.com{path}, directly after the host, or its end as /new/{rest}, after a slash';
 const PLACEHOLDER = /\{(?:path|rest)\}/;
 
 /** An address sent as written, except for a placeholder: visible ASCII, without characters that browsers change. */
@@ -16,7 +16,7 @@ export function redirectTarget() {
     .string({ error: TO })
     .regex(/^[\x21-\x7e]+$/, { error: TO, abort: true })
     .refine(to => !/[{}]/.test(to.replace(PLACEHOLDER, '')), {
-      error: `${PLACE}; other parameters do not go along`,
+      error: `${PLACE}; other parameters are not possible`,
       abort: true,
     })
     .refine(isWellPlaced, { error: PLACE, abort: true })
@@ -24,7 +24,7 @@ export function redirectTarget() {
     .refine(to => !/[\\"<>^`|]/.test(to) && (isPath(filled(to)) || isHttpUrl(filled(to))), { error: TO });
 }
 
-/** Whether no value of the placeholder can change the host: what stands before it is an address of its own. */
+/** Whether no value of the placeholder can change the host: the text before it is already a complete address. */
 function isWellPlaced(to: string): boolean {
   const [before = '', behind] = to.split(PLACEHOLDER);
   if (behind === undefined) return true;
@@ -61,7 +61,7 @@ export interface LocationModel {
   /** The address as written. */
   readonly to: string;
   readonly before: string;
-  /** How many segments of the path do not go along; `null` if none goes along. */
+  /** How many segments of the request's path are dropped; `null` if none of the path is kept. */
   readonly leftOut: number | null;
   readonly behind: string;
   /** The fragment; `null` if the request's query is not appended. */
@@ -77,7 +77,7 @@ export function compileLocation(to: string, ofRoute: string): LocationModel {
   const leftOut = isRest ? ofRoute.split('/').length - 2 : 0;
   return {
     to,
-    // The slash is that of the path that goes along.
+    // The path that is kept brings the slash.
     before: isRest ? before.slice(0, -1) : before,
     leftOut: behind === undefined ? null : leftOut,
     behind: behind ?? '',
@@ -96,6 +96,6 @@ export function locationFor(
   path: string,
   query: string,
 ): string {
-  const taken = leftOut === null ? '' : pathBehind(path, leftOut);
+  const taken = leftOut === null ? '' : pathWithoutFirst(path, leftOut);
   return before + taken + behind + (afterQuery === null ? '' : query + afterQuery);
 }

@@ -8,13 +8,14 @@ export const requires = routePolicy({
   keys: { require: requireSchema },
   own: ['require'],
   compile: ({ require }, { requirements }) => ({
-    /** What tokens must contain in addition to being valid: else 403. `null` if any valid token will do. */
+    /** What tokens must contain in addition to being valid: else 403. `null` if any valid token is enough. */
     requirement: require === undefined ? null : requirements.of(require),
   }),
   check(route) {
     const { require, authentication } = route.raw;
     if (isMap(require) && Object.keys(require).length === 0) route.add('require', NOTHING);
-    const message = 'nobody could meet it: "authentication: none" ignores tokens. Leave out one of the two';
+    const message =
+      'no caller could meet it: "authentication: none" ignores tokens. Leave out one of the two';
     if (require !== undefined && authentication === 'none') route.addKey('require', message);
   },
   section: 'caller',

@@ -96,7 +96,7 @@ function keyOf(config: RequireConfig): string {
   return JSON.stringify(partsOf(config));
 }
 
-/** Sorted, so that the order in the file does not matter. */
+/** Sort them, so that the order in the file does not matter. */
 function partsOf({ scopes = [], roles = [], claims = {} }: RequireConfig): Omit<Requirement, 'index'> {
   const named = Object.entries(claims).map(
     ([claim, listed]): ClaimRule => ({

@@ -30,8 +30,8 @@ const TIMEOUTS = 'timeouts';
 const TIMES = protocolKeysIn(routeTimes);
 
 /**
- * Gives routes the keys of `defaults` that they lack, as if they were written there. Timeouts go to upstreams, since those of an
- * upstream go before them.
+ * Gives routes the keys of `defaults` that they lack, as if they were written there. Timeouts are added to upstreams instead,
+ * because an upstream's own take precedence.
  */
 export function fillRouteDefaults(file: ConfigFile, { defaults, routes, upstreams }: RawMap): void {
   if (!isMap(defaults)) return;

@@ -89,7 +89,9 @@ export const policyKeys = keysOf(POLICIES);
 
 export type PolicyModels = ModelsOf<Policy>;
 
-/** The keys of policies, in the order of the schema, that do not apply to gRPC calls, and so on: see `RoutePolicy`. */
+/**
+ * The keys of policies that do not apply to gRPC calls, in the order of the schema; the other lists likewise: see `RoutePolicy`.
+ */
 export const PATH_ONLY = allOf('pathOnly');
 export const FORWARD_ONLY = allOf('forwardOnly');
 export const OWN_KEYS: ReadonlySet<string> = new Set(allOf('own'));
@@ -122,7 +124,7 @@ export function compilePolicies(
       : policy.compile(config, context),
   );
   const models: PolicyModels = Object.assign({}, ...parts);
-  // Nobody meets a requirement without a token, so `optional` is equivalent to `required`.
+  // A requirement needs a token, so `optional` is equivalent to `required`.
   return models.requirement === null ? models : { ...models, authentication: 'required' };
 }
 
@@ -142,7 +144,7 @@ export function describePolicies(route: PoliciesInUse, serves: 'paths' | 'calls'
 }
 
 /**
- * Returns what changes of policies mean to callers.
+ * Returns what changed policies mean to callers.
  *
  * @param areServed whether upstreams serve the requests, now and before
  */

@@ -5,7 +5,7 @@ import { literalPath, routePath, yesOrNo } from '../values/index.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
 const NONE = '';
-/** Shared, since there may be ten thousand routes. */
+/** Shared by possibly ten thousand routes. */
 const PREFIX = literalPath('a prefix');
 const PATTERN = routePath();
 

@@ -17,7 +17,7 @@ export const semicolons = routePolicy({
     compareStrictness(now.semicolons === 'refuse', before.semicolons === 'refuse', 'refuses semicolons'),
 });
 
-/** `webhook`: whether the parameters of its path identify one. `weir explain` describes it with the restrictions. */
+/** `webhook`: whether the parameters of the path identify a webhook. `weir explain` describes it with the restrictions. */
 export const webhook = routePolicy({
   keys: {
     webhook: yesOrNo(false).describe(

@@ -12,7 +12,7 @@ const place = z.union(
   [
     z.strictObject({ query: nameOfPlace.describe('A parameter of the query.') }),
     z.strictObject({
-      subprotocol: nameOfPlace.describe('A word in Sec-WebSocket-Protocol behind which the token follows.'),
+      subprotocol: nameOfPlace.describe('A word in Sec-WebSocket-Protocol that precedes the token.'),
     }),
     z.strictObject({
       cookie: nameOfPlace.describe(
@@ -44,7 +44,7 @@ export const tokenFrom = routePolicy({
   pathOnly: ['token_from'],
   own: ['token_from'],
   compile: ({ token_from }) => ({
-    /** Where a token may be besides `Authorization`; `null` for nowhere. */
+    /** Where a token may be, apart from `Authorization`; `null` for nowhere. */
     tokenFrom: token_from === undefined ? null : new TokenPlaces(token_from.map(placeOf)),
   }),
   check(route) {

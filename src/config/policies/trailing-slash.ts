@@ -11,7 +11,7 @@ export const trailingSlash = routePolicy({
   pathOnly: ['trailing_slash'],
   ruledOut: { trailing_slash: ({ route }) => /\*\*$|^\/$/.test(String(route.path)) },
   compile: ({ trailing_slash }, { id }): { readonly endsWithSlash: boolean | null } => ({
-    /** Whether paths of GET and HEAD end with a slash; `null` if that means nothing. */
+    /** Whether paths of GET and HEAD end with a slash; `null` if a slash makes no difference. */
     endsWithSlash: trailing_slash === 'ignore' ? null : id.endsWith('/'),
   }),
   check(route) {

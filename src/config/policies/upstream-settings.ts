@@ -65,7 +65,7 @@ const host = upstreamSetting({
       ),
   },
   compile: ({ host }, { authority, hasOthers }) => ({
-    /** The `Host` sent to the upstream; `null`: the client's. If each address gets its own, that of the first. */
+    /** The `Host` sent to the upstream; `null`: the client's. If each address gets its own, that of the first address. */
     hostHeader: hostFor(host, authority),
     options: { ownHosts: hasOthers && host === 'upstream' },
   }),
@@ -153,7 +153,7 @@ const http2 = upstreamSetting({
   }),
 });
 
-/** How long routes wait for an upstream. Each of them may say so for itself, with the same keys. */
+/** How long routes wait for an upstream. A route may set its own times, with the same keys. */
 export const routeTimes = {
   ...onlyFor(['http1', 'h2'], {
     first_byte: duration({ otherwise: '60s' }).describe(
@@ -248,7 +248,7 @@ const pools = upstreamSetting({
 });
 
 function poolOf(name: PoolName, upstream: string, max: number, percentPerCaller: number): PoolModel {
-  // Round up to one: with none, no caller could use the upstream.
+  // Round up to one: with zero, no caller could use the upstream.
   return { name, upstream, max, maxPerCaller: Math.max(1, Math.floor((max * percentPerCaller) / 100)) };
 }
 
@@ -263,7 +263,7 @@ const responseHeads = upstreamSetting({
 });
 
 interface ReplayModel {
-  /** The longest body that is kept to be sent again; 0 if none is. */
+  /** Maximum length of a body that is kept to be sent again; 0 if none is kept. */
   readonly replayBytes: number;
 }
 

@@ -47,7 +47,7 @@ function checkServed(route: RouteInFile): void {
   const { methods, upstream } = route.raw;
   if (Array.isArray(methods) && !methods.includes('GET'))
     route.add('methods', 'a WebSocket begins with a GET: add GET, or remove "websocket"');
-  // The checks for gRPC report an upstream that speaks gRPC, which serves no paths.
+  // The checks for gRPC report a gRPC upstream, which cannot serve paths.
   if (route.upstream.protocol === 'h2')
     route.add('websocket', `WebSockets need HTTP/1.1: the upstream "${upstream}" speaks h2`);
 }

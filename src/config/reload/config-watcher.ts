@@ -10,7 +10,7 @@ export interface ReloadSink {
   take(loaded: LoadedConfig): void | Promise<void>;
   /** Called if the files have errors, once for each state of the files. */
   refuse(diagnostics: readonly Diagnostic[]): void;
-  /** Called if the files contain the configuration in use: again after a refusal, or still, at a requested reload. */
+  /** Called if the files contain the configuration in use: again after a refusal, or still at a requested reload. */
   unchanged(): void;
   /** Called if events can no longer report changes, so that only polling does. */
   unwatched(cause: unknown): void;
@@ -30,9 +30,9 @@ export interface ConfigWatcherOptions {
   readonly pollMs?: number;
   /** Loads the files. Default: in this thread. */
   readonly load?: typeof loadConfig;
-  /** The configuration in use, of which the next takes over what did not change. Default: it takes over nothing. */
+  /** The configuration in use, parts of which the next one reuses. Default: none. */
   readonly current?: () => Snapshot;
-  /** Times the turns that a reload takes. Default: nobody asks. */
+  /** Times the turns that a reload takes. Default: they are not timed. */
   readonly turns?: Turns;
 }
 
@@ -56,7 +56,7 @@ export class ConfigWatcher {
   #generation: number;
   /** The room for counters, which a reload cannot change. */
   readonly #limitKeys: number;
-  /** What the process may use: V8 and the tables got their parts of it at startup. */
+  /** The resources of the process: V8 and the tables were sized by them at startup. */
   readonly #machine: LoadedConfig['machine'];
   /** The readings of the last check, if they were new. */
   #seen: Readings | null = null;
@@ -67,7 +67,7 @@ export class ConfigWatcher {
   #turn: Promise<void> = Promise.resolve();
   /** How many steps are queued or running. */
   #steps = 0;
-  /** Whether a requested load waits for its turn. */
+  /** Whether a requested load is waiting for its turn. */
   #asked = false;
   #stopped = false;
 
@@ -114,8 +114,8 @@ export class ConfigWatcher {
   }
 
   /**
-   * Loads immediately, whether or not anything seems to have changed. Resolves when done; never rejects. A load that has not begun
-   * serves all who ask until then: a hundred signals are not a hundred loads.
+   * Loads immediately, whether or not anything seems to have changed. Resolves when done; never rejects. Requests that arrive
+   * before a load begins share it: a hundred signals do not cause a hundred loads.
    */
   reload(): Promise<void> {
     if (this.#asked) return this.#turn;
@@ -127,7 +127,7 @@ export class ConfigWatcher {
     return this.#turn;
   }
 
-  /** Each event delays the check, since more usually follow, but only up to a bound. */
+  /** Each event delays the check, because more events usually follow, but only up to a bound. */
   #lookSoon(): void {
     if (this.#stopped) return;
     const { clock } = this.#options;
@@ -150,7 +150,7 @@ export class ConfigWatcher {
   }
 
   async #look(): Promise<void> {
-    // Watches first, so that a change after the check is an event.
+    // Watch before the check, so that a change after it causes an event.
     await this.#followFolders();
     const now = await this.#known.again();
     const before = this.#seen;
@@ -188,7 +188,7 @@ export class ConfigWatcher {
       this.#known = seen ?? this.#known;
       sink.refuse([this.#diagnostic(`the configuration cannot be used: ${errorText(fault)}`)]);
     }
-    // Files may have changed meanwhile, and new ones may be in other folders.
+    // Files may have changed during the load, and new ones may be in other folders.
     this.#lookSoon();
   }
 

@@ -9,7 +9,7 @@ interface Watched {
   readonly watcher: FSWatcher;
   /** Distinguishes a folder from one that replaced it. */
   readonly identity: string;
-  /** The entries to report, since others may change all the time; null: every entry. */
+  /** The entries whose events matter, since others may change all the time; null: every entry. */
   names: ReadonlySet<string> | null;
 }
 
@@ -75,7 +75,7 @@ export class FolderWatch {
     try {
       return this.#watch(folder, identity, names);
     } catch (cause) {
-      // The folder was removed meanwhile, as if it were missing.
+      // The folder was removed in the meantime: treat it as missing.
       if (!(cause instanceof Error && 'code' in cause && cause.code === 'ENOENT')) this.#onFailed(cause);
       return null;
     }

@@ -13,7 +13,7 @@ export class EffectiveConfig {
   /** The parts as they are kept, for other threads. */
   readonly deflated: Uint8Array;
 
-  /** @param deflated of another one */
+  /** @param deflated the content of another one */
   constructor(deflated: Uint8Array) {
     this.deflated = deflated;
   }
@@ -30,7 +30,7 @@ export class EffectiveConfig {
     });
   }
 
-  /** `gateway` and `limits`, by the keys of the files. */
+  /** Returns `gateway` and `limits`, by the keys of the files. */
   async read(): Promise<Readonly<Record<string, unknown>>> {
     return JSON.parse(String(await inflate(this.deflated)));
   }
@@ -97,7 +97,7 @@ function partsOf(def: Composite, value: unknown, files: WrittenText, path: Path)
 
 type Shape = Extract<Composite, { type: 'object' }>['shape'];
 
-/** What maps hold without a word: most keys of a route are left out, in thousands of routes. */
+/** The defaults of maps, cached: most keys are left out, in thousands of routes. */
 const DEFAULTS = new WeakMap<Shape, Readonly<Record<string, unknown>>>();
 
 /** Every key of a map in its order, with its default; `undefined`, which JSON leaves out, if it has none. */
@@ -111,7 +111,7 @@ function defaultsIn(shape: Shape): Readonly<Record<string, unknown>> {
   return known;
 }
 
-/** Finds the alternative that a value was written for: among several maps, the one that accepts it. */
+/** Finds the alternative of a union that a value was written for: among several maps, the one that accepts it. */
 function wayOf(options: readonly z.core.$ZodType[], value: unknown): z.core.$ZodType {
   const ways = isMap(value) || Array.isArray(value) ? options.filter(isComposite) : options;
   const [only = z.unknown(), ...others] = ways;
@@ -125,7 +125,7 @@ function isComposite(schema: z.core.$ZodType): boolean {
 
 const COMPOSITES: ReadonlySet<string> = new Set(['object', 'record', 'array']);
 
-/** Returns a value without parts; `mayHide` if its text may be an address with credentials. */
+/** Returns a value that has no parts. `mayHide`: whether its text may be an address with credentials. */
 function leaf(value: unknown, mayHide: boolean, files: WrittenText, path: Path): unknown {
   const text = files.variableText(path) ?? value;
   if (!mayHide || typeof text !== 'string') return text;

@@ -30,7 +30,7 @@ export function jsonSchemaOf(name: keyof typeof SCHEMAS): JsonSchema {
 
 const VARIABLE = '\\$\\{';
 
-/** Allows a variable for any value; keys cannot be variables. */
+/** Allows a variable in place of any value; keys cannot be variables. */
 function allowVariables(schema: JsonSchema): void {
   const within = [
     ...Object.values(schema.properties ?? {}),

@@ -1,8 +1,8 @@
 import type { Path } from '../file/index.ts';
 
 /**
- * What to write instead of the words that people from nginx, Envoy, Kong and Traefik write first, and the sections where it helps: `top` is the
- * top of gateway.yaml, `limits` that of limits.yaml.
+ * What to write instead of the keys that users of nginx, Envoy, Kong and Traefik tend to write, and the sections where the advice
+ * applies: `top` is the top of gateway.yaml, `limits` that of limits.yaml.
  */
 const ADVICE: readonly (readonly [words: string, sections: string, advice: string])[] = [
   ['services backends clusters', 'top', 'write "upstreams"'],
@@ -69,7 +69,7 @@ const ADVICE: readonly (readonly [words: string, sections: string, advice: strin
   ],
 ];
 
-/** The rules that restrict: they know no `shadow`, which limits have. */
+/** The rules for restrictions. Unlike limits, they have no `shadow`. */
 const RESTRICTING: readonly unknown[] = ['invalid_requests', 'webhook_not_found', 'ignored_refusals'];
 
 const NO_SHADOW =
@@ -79,7 +79,7 @@ const NO_SHADOW =
  * Returns what to write instead of a key that other gateways have, or that has no meaning here; `undefined` if the word is unknown
  * at this place.
  *
- * @param known the keys that there are
+ * @param known the existing keys
  */
 export function otherWord(key: string, path: Path, known: readonly string[]): string | undefined {
   if (key === 'shadow' && RESTRICTING.includes(path[0])) return NO_SHADOW;

@@ -53,7 +53,7 @@ function placed(file: ConfigFile, issue: z.core.$ZodIssue, above: Path): PlacedI
     : meant.flatMap(inner => placed(file, inner, path));
 }
 
-/** Whether a map has no key that is right, and unknown ones, none of which is a misspelling of a missing one. */
+/** Whether a map has only unknown keys, none of which is a misspelling of a missing one. */
 function isOfOtherKeys(issues: readonly z.core.$ZodIssue[], value: unknown): boolean {
   const unknown = issues.flatMap(issue =>
     issue.code === 'unrecognized_keys' && issue.path.length === 0 ? issue.keys : [],
@@ -90,7 +90,7 @@ function addIssue(file: ConfigFile, path: Path, issue: z.core.$ZodIssue): void {
   }
 }
 
-/** Names the value where a message says only what is wrong with it: `is listed twice`. */
+/** Names the value if the message only says what is wrong with it: `is listed twice`. */
 function sentenceOf(file: ConfigFile, path: Path, message: string): string {
   const isOfValue = /^(?:is|must) /.test(message) && (!file.hides(path) || file.isVariable(path));
   return isOfValue ? `${file.shown(path)} ${message}` : message;
@@ -214,7 +214,7 @@ function collect(
     if (def.type === 'record') collect(def.valueType, [...at, 'NAME'], file, found);
     for (const [key, part] of Object.entries(keysIn(way))) {
       found.set(key, [...(found.get(key) ?? []), placeIn(at, file)]);
-      // Its keys belong to routes, which come later.
+      // Its keys are those of routes, which are collected later.
       if (key !== 'defaults') collect(part, [...at, key], file, found);
     }
   }

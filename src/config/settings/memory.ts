@@ -67,7 +67,7 @@ function threadsOf(workers: number): number {
 /** The rest is for garbage that was not collected yet, and for what the allocator retains. */
 const PART_FOR_CAPS = 0.9;
 
-/** The smallest fraction of its full number that a cap has by default, however little memory there is. */
+/** With little memory, default caps are a fraction of their full numbers, but never less than this one. */
 const MIN_PART = 1 / 100;
 
 const MIN_BUFFERED = 64 * MIB;

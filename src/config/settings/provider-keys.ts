@@ -80,7 +80,7 @@ function isAlmost(written: string, word: string): boolean {
   return written !== word && nearestWord(written, [word]) !== undefined;
 }
 
-/** An entry of `redirect_uris`, which may leave the port of loopback open. */
+/** An entry of `redirect_uris`: a URI, or one on loopback with `*` for any port. */
 const listedUri = () => {
   const loopback = 'a port of * is for http://127.0.0.1 and http://[::1] alone (RFC 8252, 7.3)';
   return text('expected an absolute URI such as https://app.example.com/callback')

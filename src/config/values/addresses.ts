@@ -29,7 +29,7 @@ export function clientPlace() {
   return listenerPlace<never>(HOST_PORT_EXPECTED, [SOCKET, HOST_PORT]);
 }
 
-/** The same, or `off`, read as null. */
+/** As `clientPlace`, or `off`, read as null. */
 export function clientPlaceOrOff() {
   return listenerPlace<null>(HOST_PORT_OR_OFF_EXPECTED, [OFF, SOCKET, HOST_PORT]);
 }
@@ -45,7 +45,7 @@ function listenerPlace<Off extends null>(expected: string, forms: readonly RegEx
   });
 }
 
-/** The same message, unless a Unix socket is meant. */
+/** Keeps the message, unless a Unix socket was probably meant. */
 export function orSocket(expected: string) {
   return ({ input }: { readonly input?: unknown }) =>
     typeof input === 'string' && input.startsWith('unix:')

@@ -10,7 +10,7 @@ import { alternativesOf, keysIn, partAt } from './schema-parts.ts';
  */
 export type Meaning = 'maximum' | 'door' | 'byRoute' | 'byLimit' | 'byClass';
 
-/** What a schema says about its key, besides the values that it takes. */
+/** Properties of a key that its schema declares, apart from the values. */
 interface Marks {
   readonly meaning?: Meaning;
   /** Whether `meaning` is only about adding or removing the whole map, not about the keys in it. */
@@ -38,7 +38,7 @@ export function marked<Schema extends z.ZodType>(schema: Schema, marks: Marks): 
   return schema;
 }
 
-/** The marks of a schema, with those of the one that `describe` and the like have made it from. */
+/** The marks of a schema, and those of the schema that it was derived from, for example by `describe`. */
 export function marksOf(schema: z.core.$ZodType): Marks {
   return MARKS.get(schema as z.ZodType) ?? {};
 }
@@ -51,7 +51,7 @@ export function means<Marked extends Keys>(meaning: Meaning, keys: Marked): Mark
   return keys;
 }
 
-/** Marks a map whose addition or removal may turn callers away, although most of its keys do not. */
+/** Marks a map whose addition or removal may lock callers out, although most of its keys cannot. */
 export function doorAsWhole<Schema extends z.ZodType>(schema: Schema): Schema {
   return marked(schema, { meaning: 'door', wholeOnly: true });
 }

@@ -35,7 +35,7 @@ function whyNoPath(path: string, hasHosts: boolean): string | null {
   return message?.replace(`path "${path}": `, '') ?? null;
 }
 
-/** Returns what to write instead of a path that begins with a host; `null` if it begins with none. */
+/** Returns what to write instead of a path that begins with a host; `null` if it does not. */
 function adviceOnHost(path: string, hasHosts: boolean): string | null {
   const { host, rest } = splitHost(path);
   if (host === null) return null;
@@ -54,7 +54,10 @@ interface Placed {
   readonly rest: string;
 }
 
-/** Splits a host from a path. A single-label host has the dot of the root, except localhost: `v1/things` lacks its slash. */
+/**
+ * Splits a host from a path. A single-label host ends in a dot, except localhost: otherwise `v1/things` would be a host, although
+ * it only lacks its slash.
+ */
 function splitHost(text: string): Placed {
   const [, host, rest] = /^([^/\s]*[.*\]:@][^/\s]*|localhost)(\/.*)$/s.exec(text) ?? [];
   return host === undefined || rest === undefined || /^https?:$/i.test(host)
@@ -90,7 +93,7 @@ export function fieldName(example: string) {
   return httpToken(`is not a header field name: use letters, digits and "-", such as ${example}`);
 }
 
-/** The name of a header field, or the beginning of several with a `*` behind it: at least three characters. */
+/** The name of a header field, or the beginning of several names followed by `*`: at least three characters. */
 export function fieldNames(error: string) {
   return z
     .string({ error })
@@ -126,7 +129,7 @@ function whyNotLiteral(path: string): string | null {
 // Regular expressions for the JSON Schema, where the gateway uses a parser. Editors and other validators have only these. They
 // may accept what the parser rejects (a repeated parameter), never the reverse.
 
-/** 1 to 1,000,000,000 in a period, or in one of the calendar: `parseQuota`, which also knows that 31d is the longest. */
+/** 1 to 1,000,000,000 in a period, or in a calendar period: `parseQuota`, which also checks that 31d is the maximum. */
 const UNITS = oneOf('[1-9]\\d{0,8}', '1000000000');
 const PERIOD = '[1-9]\\d{0,6}[smhd]';
 const QUOTA = `${UNITS}/${oneOf(PERIOD, 'day', 'week', 'month')}`;
@@ -141,7 +144,10 @@ const PATH = `(?=/)(?:/${oneOf(LITERAL, PARAMETER)})*(?:/\\*\\*)?/?`;
 /** `parseGrpcPattern`. */
 const GRPC_CALLS = `${IDENTIFIER}(?:\\.${IDENTIFIER})*/${oneOf(IDENTIFIER, '\\*')}`;
 
-/** `whyNoMethod`: methods as gateways know them, and other tokens that are no spelling of those, nor of words that mean something else. */
+/**
+ * The methods that `whyNoMethod` accepts: those that gateways know, and other tokens that are neither spellings of those nor words
+ * with another meaning.
+ */
 const ANY_CASE = [...ROUTABLE_METHODS, 'CONNECT', 'TRACE', 'PRI', 'ANY', 'ALL', GRPC_METHOD].map(word =>
   word.replace(/[A-Z]/g, letter => `[${letter}${letter.toLowerCase()}]`),
 );
@@ -184,7 +190,7 @@ export function parseLimitRoute(line: string): RoutePattern {
   return readPath(path, [method]);
 }
 
-/** A line with two slashes contains a host: a service and a method have one between them. */
+/** A line with two slashes contains a host: a service and its method are separated by only one. */
 function readCalls(text: string): RoutePattern {
   const [, host, calls] = /^([^/\s]+)\/([^/]*\/[^/]*)$/.exec(text) ?? [];
   if (host === undefined || calls === undefined || /^https?:$/i.test(host)) return parseGrpcPattern(text);

@@ -33,7 +33,7 @@ export function count<Otherwise extends number | undefined = undefined>(max: num
   return withDefault(wholeNumber(1, max, `expected a whole number from 1 to ${max}`), otherwise as Otherwise);
 }
 
-/** The same with a default that depends on the memory: `most`, or less where that is small. `text` describes the key. */
+/** The same with a default that depends on the memory: `most`, or less if there is little memory. `text` describes the key. */
 export function countByMemory(max: number, most: number, text: string) {
   const otherwise = `Default: by the memory that the process may use (docs/memory.md), at most ${most}.`;
   return marked(count(max, most).describe(`${text} ${otherwise}`), { byMemory: true });
@@ -52,7 +52,7 @@ export function text<Otherwise extends string | undefined = undefined>(error: st
   return withDefault(z.string({ error }).min(1, { error }), otherwise as Otherwise);
 }
 
-/** The path of a file. Never shown in messages, since people put the secret itself in its place. */
+/** The path of a file. Never shown in messages, because some operators write the secret itself in its place. */
 export function pathOfFile() {
   return unshown(text('write the path of a file'));
 }
@@ -61,7 +61,7 @@ export function optionalFile() {
   return pathOfFile().optional();
 }
 
-/** Refuses each entry that a list has already. */
+/** Rejects each entry that a list already contains. */
 export function eachOnce(list: readonly unknown[], context: z.RefinementCtx): void {
   const entries = list.map(entry => JSON.stringify(entry));
   for (const [index, entry] of entries.entries())
@@ -90,7 +90,7 @@ export function mapOf<Keys extends z.ZodRawShape>(example: string, keys: Keys) {
   return z.strictObject(keys, mapExpected(example));
 }
 
-/** A map that may be left out: what is not written of it has its defaults. */
+/** A map that may be omitted. Omitted keys have their defaults. */
 export function section<Keys extends z.ZodRawShape>(text: string, keys: Keys) {
   return z
     .strictObject(keys)
@@ -103,7 +103,7 @@ export function oneKeyOf(...keys: readonly string[]) {
   return { oneOf: keys.map(key => ({ type: 'object', properties: { [key]: {} }, required: [key] })) };
 }
 
-/** A list that may be left out: then it is empty. */
+/** A list that may be omitted: it is then empty. */
 export function list<Entry extends z.ZodType>(entry: Entry, error = 'expected a list') {
   return z.array(entry, { error }).prefault([]);
 }
@@ -167,6 +167,6 @@ export function timeZone() {
     if (isTimeZone(name)) return;
     const meant = didYouMean(name, Intl.supportedValuesOf('timeZone'));
     const advice = meant || ': write UTC, or a name such as Europe/Berlin';
-    refuseQuoting(context, `"${name}" is no time zone of the IANA database${advice}`, expected);
+    refuseQuoting(context, `"${name}" is not a time zone of the IANA database${advice}`, expected);
   });
 }

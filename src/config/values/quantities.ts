@@ -36,7 +36,7 @@ const SIZE: Quantity = {
   parse: parseSizeBytes,
 };
 
-/** Where a quantity lies, and its default. */
+/** The range of a quantity, and its default. */
 interface Range<Otherwise> {
   readonly min?: string;
   readonly max?: string;
@@ -56,7 +56,7 @@ function quantity(kind: Quantity, min: string, max: string) {
   });
 }
 
-/** @param off what the word off is read as */
+/** @param off the value that the word off is read as */
 function quantityOrOff<Off>(
   kind: Quantity,
   off: Off,
@@ -181,12 +181,12 @@ export function quotas() {
   return z.union([quota(), listOfQuotas(quota())], { error: QUOTA_OR_LIST });
 }
 
-/** The same for a bucket, which may also count what requests cost. */
+/** As `quotas`, for a bucket, which may also count what requests cost. */
 export function bucketQuotas() {
   return z.union([quota(), listOfBucketQuotas(), costQuota()], { error: costOrList });
 }
 
-/** A quota of what requests cost: a map that says so. */
+/** A quota that counts what requests cost: a map with a key for that. */
 function costQuota() {
   return z
     .strictObject(
@@ -232,7 +232,7 @@ function listOfQuotas<Each extends z.ZodType<Quota>>(each: Each) {
     });
 }
 
-/** How often something may happen, such as `10000/10m`: a quota whose period is none of the calendar. */
+/** How often something may happen, such as `10000/10m`: a quota whose period is not a calendar period. */
 export function rate() {
   return z
     .string({ error: QUOTA })
@@ -240,7 +240,7 @@ export function rate() {
     .transform((text, context) => readQuota(text, context, parseRate));
 }
 
-/** `off`, read as null, or a quota whose period is none of the calendar. */
+/** `off`, read as null, or a quota whose period is not a calendar period. */
 export function quotaRateOrOff() {
   return z
     .string({ error: 'expected off, or a number and a period such as 1000/1m' })
@@ -267,7 +267,7 @@ export function claimedQuota() {
       ),
       max: quota().describe('The most that the claim may say, and its period: 500/10s.'),
       otherwise: quota().describe(
-        'The quota where the token has no such claim, or one that is not an integer from 1 on. Of the same period.',
+        'The quota where the token has no such claim, or one that is not an integer from 1 on. With the same period.',
       ),
     })
     .transform(({ claim, max, otherwise }, context): ClaimedQuota => {

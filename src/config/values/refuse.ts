@@ -26,7 +26,7 @@ export function textOfForm<Value>(
   return z.string({ error }).regex(form, { error, abort: true }).transform(read);
 }
 
-/** Text that a parser decides about, with a pattern for editors. `expected`: without this word at the beginning. */
+/** Text that a parser judges, with a pattern for editors. `expected`: the end of the message, after "expected". */
 export function parsedText(expected: string, pattern: string, parse: (text: string) => unknown) {
   return z
     .string({ error: `expected ${expected}` })

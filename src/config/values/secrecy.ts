@@ -42,7 +42,7 @@ function hides(schema: z.core.$ZodType, path: Path): boolean {
   const part = partAt(schema, key);
   if (part !== undefined) return hides(part, rest);
   const ways = alternativesOf(schema);
-  // If the value may also be a text, a text was meant as such, and not as a map.
+  // If texts are allowed here as well, a text was not meant as the content of a map.
   const texts = key === undefined ? ways.filter(takesText) : [];
   return (texts.length > 0 ? texts : ways).some(way => hides(way, path));
 }

@@ -24,8 +24,8 @@ interface FieldSchema {
 interface FieldDeclaration {
   readonly holds: FieldSchema;
   /**
-   * Which lines have it. `every`: those of an admission and of an end; `end`: those of an end; `some` and `some ends`: where it
-   * applies.
+   * Which lines have it. `every`: those of an admission and of an end; `end`: those of an end; `some` and `some ends`: those of
+   * these lines to which it applies.
    */
   readonly on: 'every' | 'end' | 'some' | 'some ends';
   /** The description in the docs, as Markdown. */
@@ -100,7 +100,7 @@ export const ACCESS_FIELDS = {
     GROUPS,
     'the groups of the caller, by each claim that a `group` of limits.yaml names: pseudonyms',
   ),
-  numbers: some(NUMBERS, 'the numbers of the caller, by each claim that says one in limits.yaml'),
+  numbers: some(NUMBERS, 'the numbers of the caller, by each claim that sets one in limits.yaml'),
   bucket: some(TEXT_OR_NULL, 'the bucket; null if the route has none'),
   decision: some(word(DECISION_OUTCOMES), 'what the limits decided: `admitted`, or the limit that refused'),
   period: some(TEXT, 'the period of the window that refused, where its limit has several: `1s` or `day`'),
@@ -168,7 +168,7 @@ export const ACCESS_FIELDS = {
     word(INVALID_REASONS),
     'why the token is invalid, as in `weir_tokens_refused_total`',
   ),
-  claim: atSomeEnds(TEXT, 'the claim that the token is missing'),
+  claim: atSomeEnds(TEXT, 'the claim that the token lacks'),
   refusedCaller: atSomeEnds(
     TEXT,
     'whose refused token it was: a pseudonym as in `caller`. The request counted for its address, not for this caller. Left out if that is not known: see [One caller gets 401](runbook.md#one-caller-gets-401)',

@@ -2,13 +2,16 @@ import type { GatewayError } from '../error.ts';
 
 // The lists here are closed: their words are values of metric labels and in log lines.
 
-/** What follows from a reason for refusing tokens. */
+/** The consequences of a reason for refusing tokens. */
 interface RefusalTraits {
-  /** Such a token is genuine: the log names its caller, who will ask why. */
+  /** Such a token is genuine, so the log names its caller, who will ask for the reason. */
   readonly namesCaller?: true;
-  /** Concerns a token that is bound to a key, or has to be (RFC 9449): most of them the proof of possession in `DPoP`. */
+  /** The reason concerns a token that is, or must be, bound to a key (RFC 9449); usually its proof in `DPoP`. */
   readonly ofProof?: true;
-  /** What operators change where clients get such tokens, as far as one key of gateway.yaml or the provider decides. */
+  /**
+   * What operators have to change if clients get such tokens regularly: a key of gateway.yaml, or a setting of the provider. Absent
+   * if there is no such single place.
+   */
   readonly change?: string;
 }
 
@@ -49,24 +52,26 @@ const REFUSALS = {
   /** Signed by a key that is not in the issuer's key set. */
   unknown_key: { change: OWN_TOKENS },
   signature: { change: OWN_TOKENS },
-  /** Bound to something that the gateway cannot check (`cnf`): other than a certificate or, with `dpop`, a key. */
+  /** Bound by `cnf` to something that the gateway cannot check: neither a certificate nor, with `dpop`, a key. */
   confirmation: { namesCaller: true },
   /** Bound to a client certificate that the request did not present (RFC 8705). */
   certificate: {},
   /** Not valid, or no longer, according to the provider (`introspection` of a route, `opaque_tokens`). */
   inactive: {},
-  /** An API key that no line of its file has. */
+  /** An API key that is not in the file. */
   unknown_api_key: {},
-  /** Bound to no key: under the scheme DPoP, or where only bound tokens are accepted. */
+  /** Bound to no key, but sent with the scheme DPoP, or where only bound tokens are accepted. */
   unbound: { ofProof: true },
-  /** Bound to a key, but sent under another scheme than DPoP. */
+  /** Bound to a key, but sent with a scheme other than DPoP. */
   proof_scheme: { ofProof: true },
   proof_missing: { ofProof: true },
-  /** Several proofs, no signed JWT with a public key, too long, or without a member that every proof has. */
+  /**
+   * Several proofs, one that is too long or not a signed JWT with a public key, or one that lacks a member that every proof has.
+   */
   proof_malformed: { ofProof: true },
-  /** `alg` is none of those accepted, or does not fit the key. */
+  /** `alg` is not an accepted one, or does not fit the key. */
   proof_algorithm: { ofProof: true },
-  /** Another key than the token's, or one that is too weak. */
+  /** Made with another key than the token's, or with one that is too weak. */
   proof_key: { ofProof: true },
   /** Made for another method or URL. */
   proof_target: { ofProof: true },
@@ -74,7 +79,7 @@ const REFUSALS = {
   proof_token: { ofProof: true },
   /** Made too long ago, or in the future. */
   proof_time: { ofProof: true },
-  /** Without a nonce of the gateway, or with an old one. Every client meets this once. */
+  /** Without a nonce of the gateway, or with an old one. Happens once to every client. */
   proof_nonce: { ofProof: true },
   proof_signature: { ofProof: true },
   /** Used before. */
@@ -146,13 +151,13 @@ export type GrantKind = 'code' | 'refresh_token';
 
 /** How the provider's part of an operation failed. */
 const PROVIDER_FAILURES = [
-  /** The provider refused the gateway itself (wrong secret, wrong client): page someone. */
+  /** The provider refused the gateway itself (wrong secret, wrong client): alert an operator. */
   'gateway_refused',
   /** The provider's endpoints are not known yet; the provider was not asked. */
   'not_ready',
   /** Too many requests to the provider were in flight; the provider was not asked. */
   'overloaded',
-  /** No connection to the provider; nothing of the code or token was sent. */
+  /** No connection to the provider, so it has not received the code or token. */
   'unreachable',
   /** The provider did not finish in time; the code or token may be used up. */
   'timed_out',
@@ -172,7 +177,7 @@ export const REDEEM_OUTCOMES = [
   'code_refused',
   /** The provider refused the refresh token. */
   'token_refused',
-  /** The proof that the client sent along is wrong, or has to contain a nonce; the code or token was not used. */
+  /** The proof that the client sent with the request is wrong, or must contain a nonce; the code or token was not used. */
   'proof_refused',
   ...PROVIDER_FAILURES,
 ] as const;
@@ -249,17 +254,17 @@ export const NOTICE_KINDS = ['not_before_push', 'back_channel_logout'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
 export const NOTICE_OUTCOMES = [
-  /** It is in effect. */
+  /** The notice is in effect. */
   'accepted',
-  /** It is genuine, but a newer one is known. */
+  /** The notice is genuine, but a newer one is known. */
   'outdated',
-  /** A genuine logout that names a session (`sid`) alone, while the provider's access tokens have no `sid`: none of them ended. */
+  /** A genuine logout that names only a session (`sid`), but the provider's access tokens have no `sid`: none of them ended. */
   'reached_none',
-  /** It was not sent by the provider for this gateway now. */
+  /** The notice does not come from the provider, or is not for this gateway, or not valid now. */
   'refused',
-  /** Its key could not be fetched; the provider may send it again. */
+  /** The key of the notice could not be fetched; the provider may send it again. */
   'undecided',
-  /** Its sender's address has sent too many invalid ones. */
+  /** The sender's address has sent too many invalid notices. */
   'put_off',
 ] as const;
 export type NoticeOutcome = (typeof NOTICE_OUTCOMES)[number];
@@ -267,7 +272,7 @@ export type NoticeOutcome = (typeof NOTICE_OUTCOMES)[number];
 export interface NoticeEvent {
   readonly kind: NoticeKind;
   readonly outcome: NoticeOutcome;
-  /** Why it was refused, as `NOTICE_FLAWS` of `identity/auth/notice-token.ts` say; `null` if it was not. */
+  /** Why the notice was refused, in the words of `NOTICE_FLAWS` (identity/auth/notice-token.ts); `null` if it was not. */
   readonly flaw: string | null;
   /** The claim that is missing or of the wrong type; `null` for other flaws. */
   readonly claim: string | null;

@@ -33,8 +33,8 @@ export interface TokenRefusal {
 }
 
 /**
- * Which limits a request consumes: the global one and those of its bucket, one of these, that of preflights, or none. Depends on the
- * policies of its route and its caller.
+ * Which limits a request consumes: the global one and those of its bucket, one of these, that of preflights, or none. Depends on
+ * the policies of its route, and on its caller.
  */
 export const CONSUMED_LIMITS = ['all', 'global', 'bucket', 'preflights', 'none'] as const;
 export type ConsumedLimits = (typeof CONSUMED_LIMITS)[number];
@@ -47,7 +47,7 @@ export interface ClaimedValues {
   readonly numbers: ReadonlyMap<string, number>;
 }
 
-/** What limits decided about a request. */
+/** A decision of the limits about a request. */
 export interface DecisionRecord {
   /** The bucket as configured; `null` if the request has none. */
   readonly bucket: string | null;
@@ -57,7 +57,10 @@ export interface DecisionRecord {
   /** The period of the window that refused, as configured; `''` unless its limit has several windows. */
   readonly period: string;
   readonly consumes: ConsumedLimits;
-  /** When it was decided, in milliseconds since the epoch, by the clock that limits use: differences are exact. */
+  /**
+   * When the decision was made, in milliseconds since the epoch, by the clock of the limits: differences between two such times are
+   * exact.
+   */
   readonly decidedAtMs: number;
 }
 
@@ -71,7 +74,7 @@ export const SCOPES_OF_429 = ['user', 'shared', 'global'] as const;
 /** A request refused by a restriction or a block. */
 export interface RestrictionRecord {
   readonly by: RestrictedBy;
-  /** Which limits it could have consumed. */
+  /** The limits that it could have consumed. */
   readonly consumes: ConsumedLimits;
   /** Whether it had a token that was not checked, so that its caller is unknown. */
   readonly isCallerUnknown: boolean;
@@ -141,7 +144,7 @@ export interface ExchangeRecord {
   readonly offenceAtMs: number;
   /** When the unit consumed of a resource limit was returned; `null` if it was not. */
   readonly returnedAtMs: number;
-  /** What it cost in the end, if its response was to tell that; else `null`. */
+  /** The final cost, if its response was to name that; else `null`. */
   readonly price: number | null;
   /** The scope of a service's 429; `null` for other responses. */
   readonly scopeOf429: (typeof SCOPES_OF_429)[number] | null;
@@ -156,7 +159,7 @@ export interface ExchangeRecord {
   readonly sentAfterMs: number | null;
   /** Its place in a trace; `null` if tracing is off. */
   readonly trace: TraceRecord | null;
-  /** What would have refused it if it were not in shadow. */
+  /** The shadow limits that would have refused it. */
   readonly shadowRefusals: readonly ShadowRefuser[];
   /** The request's `User-Agent`; `null` if it has none, or `log.fields` does not include it. */
   readonly userAgent: string | null;
@@ -187,7 +190,7 @@ export interface RemovedChallenge {
 
 /** Is notified of a gateway's exchanges. Called on the request's path: must be quick and must not throw. */
 export interface ExchangeListener {
-  /** A request to this upstream was answered 101, and became a WebSocket. `finished` is called at its end. */
+  /** An upstream answered a request with 101, so it became a WebSocket. `finished` is called at its end. */
   switched(upstream: string): void;
   /** An admitted exchange is still in progress: a stream, a WebSocket, a slow one. Called once, before `finished`. */
   lasting(record: ExchangeRecord): void;
@@ -228,7 +231,7 @@ export const HANDSHAKE_OUTCOMES = [
   'client_certificate',
   /** The client aborted it with an alert, for example because it does not trust the certificate. */
   'rejected',
-  /** The client closed the connection within it. */
+  /** The client closed the connection during it. */
   'closed',
   /** Any other TLS error. */
   'malformed',
@@ -236,7 +239,7 @@ export const HANDSHAKE_OUTCOMES = [
 export type HandshakeOutcome = (typeof HANDSHAKE_OUTCOMES)[number];
 
 export const HTTP2_FAULTS = [
-  /** Too many of its streams were reset, by the client or because it provoked that. */
+  /** Too many of its streams were reset, by the client or because of what it sent. */
   'resets',
   /** Too many frames that belong to no request and that no response explains, such as PING or WINDOW_UPDATE. */
   'control_frames',
@@ -266,9 +269,9 @@ export interface ConnectionListener {
   /** @param listener its key under `listen` */
   handshakeEnded(listener: string, outcome: HandshakeOutcome): void;
   http2Closed(fault: Http2FaultReason): void;
-  /** A client read too slowly, so that its connection or stream was ended. */
+  /** A client's connection or stream was ended because it read too slowly. */
   readTooSlowly(): void;
-  /** More was held for clients than `caps.buffered` allows, so that connections holding this many bytes were closed. */
+  /** Clients' connections that held this many bytes were closed, because more was held than `caps.buffered` allows. */
   buffersFull(connections: number, bytes: number): void;
 }
 

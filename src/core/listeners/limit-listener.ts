@@ -2,7 +2,7 @@ import type { WarningListener } from './warning-listener.ts';
 
 // The lists here are closed: their words are values of metric labels and in log lines.
 
-/** What limits may decide: `admitted`, or the limit that refused. */
+/** Possible decisions of limits: `admitted`, or the limit that refused. */
 export const DECISION_OUTCOMES = ['admitted', 'global', 'caller', 'group', 'resource', 'concurrent'] as const;
 export type DecisionOutcome = (typeof DECISION_OUTCOMES)[number];
 
@@ -15,7 +15,7 @@ export type ClassName = string;
 
 /** What a caller has left of a quota that lasts an hour or more. */
 export interface QuotaUse {
-  /** As configured, such as `day`. */
+  /** The period as configured, such as `day`. */
   readonly period: string;
   readonly limit: number;
   readonly remaining: number;
@@ -34,7 +34,7 @@ export interface DecisionEvent {
   readonly period: string;
   /** Whether at least 80 % of the limit described is used up. */
   readonly nearLimit: boolean;
-  /** The quota that refused or is nearly used up, if it lasts an hour or more and is of this caller alone. */
+  /** The quota that refused or is nearly used up, if it lasts an hour or more and applies to this caller alone. */
   readonly quota?: QuotaUse | undefined;
 }
 
@@ -53,7 +53,8 @@ export type RestrictionReason = keyof typeof RESTRICTS;
 export const RESTRICTION_REASONS = Object.keys(RESTRICTS) as readonly RestrictionReason[];
 
 /**
- * The tables of restrictions: one for operators', and one for each kind of the others. A full table takes no room from another.
+ * The tables of restrictions: one for those by operators, and one for each kind of the others. A full table takes no room from
+ * another.
  */
 export const RESTRICTION_TABLES = ['operator', 'principal', 'address', 'webhook'] as const;
 export type RestrictionTableName = (typeof RESTRICTION_TABLES)[number];
@@ -106,21 +107,21 @@ export const HELD_OUTCOMES = [
 export type HeldOutcome = (typeof HELD_OUTCOMES)[number];
 
 /**
- * How the price of a request that its response should tell became known:
+ * How the price of a request became known, if its response should name it:
  * - `told`: by the field or trailer
  * - `untold`: the response had neither, so the reserve stands
  * - `wrong`: it was not one whole number, so the reserve stands
- * - `unknown`: the client left, or the stream broke, before it was told, so the most was charged
+ * - `unknown`: the client left, or the stream broke, before it was known, so the maximum was charged
  */
 export const PRICE_OUTCOMES = ['told', 'untold', 'wrong', 'unknown'] as const;
 export type PriceOutcome = (typeof PRICE_OUTCOMES)[number];
 
-/** A request whose price was to be told by its response, once that is settled. */
+/** The price of a request whose response should name it, once it is settled. */
 export interface PriceEvent {
   /** The bucket as configured. */
   readonly bucket: string;
   readonly outcome: PriceOutcome;
-  /** The field that was to tell it. */
+  /** The field that should contain the price. */
   readonly field: string;
 }
 
@@ -129,9 +130,9 @@ export interface LimitListener extends WarningListener {
   decided(event: DecisionEvent): void;
   /** A request was refused before its limits were checked, so that nothing was decided. */
   refusedByRestriction(event: RestrictionRefusal): void;
-  /** Called once for each that would have refused the request. */
+  /** Called once for each shadow limit that would have refused the request. */
   shadowRefused(event: ShadowEvent): void;
-  /** What a request cost is settled. */
+  /** The price of a request is settled. */
   priced(event: PriceEvent): void;
   /** The outcome for a request that was to be held until the limit has room again. */
   held(outcome: HeldOutcome): void;
@@ -153,7 +154,7 @@ export interface OverloadListener {
    * @param delayMs the delay of the event loop, averaged over a second
    */
   began(delayMs: number): void;
-  /** The gateway serves all requests again. `refused`: how many it had refused. */
+  /** The gateway serves all requests again. `refused`: how many it refused meanwhile. */
   ended(lastedMs: number, refused: number): void;
 }
 
@@ -166,7 +167,7 @@ export interface OverloadListener {
 export const FAILURE_POLICIES = ['local', 'open', 'closed'] as const;
 export type FailurePolicy = (typeof FAILURE_POLICIES)[number];
 
-/** What decided about a request: the shared store, one of its recent refusals, or the policy while it is unreachable. */
+/** What decided about a request: the shared store, one of its recent refusals, or the policy for when the store is unreachable. */
 export const DECIDED_BY = ['redis', 'known_refusal', ...FAILURE_POLICIES] as const;
 export type DecidedBy = (typeof DECIDED_BY)[number];
 
@@ -183,7 +184,7 @@ export interface StoreListener {
   lost(policy: FailurePolicy, cause: string): void;
   /** The store decides, for the first time or again. `lostForMs`: how long the policy did, 0 at startup. */
   found(lostForMs: number): void;
-  /** The gateway serves from now on although it could not read what the others know: restrictions and revocations. */
+  /** The gateway serves from now on although it could not read the restrictions and revocations that the others know. */
   behind(): void;
   /** The gateway has now read what the others know. */
   caughtUp(): void;
@@ -191,9 +192,11 @@ export interface StoreListener {
   shareFailed(skippedFacts: number, error: unknown): void;
   /** @param refusal why Redis refuses the other gateways' messages, so that only polling finds them; `null` if they arrive */
   subscribed(refusal: string | null): void;
-  /** The commands that the store refuses this gateway's user; empty when it may do everything again. */
+  /** The commands that the store does not permit to this gateway's user; empty once all are permitted again. */
   rightsMissing(commands: readonly string[]): void;
-  /** The store refused something that no decision depends on, so it was not done. `task`: what, such as `return units`. */
+  /**
+   * The store refused a command that no decision depends on, so its effect is missing. `task`: its purpose, such as `return units`.
+   */
   taskFailed(task: string, cause: string): void;
   /** A round trip, and how far the store's clock is ahead of this gateway's. About once a second. */
   beat(roundTripMs: number, clockAheadMs: number, replicas: number): void;

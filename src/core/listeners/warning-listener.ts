@@ -1,7 +1,10 @@
-/** Is told what operators should know: once for all threads, and of proxies that are not listed once for each. It has a line in the log, and no metric counts it. */
+/**
+ * Is notified of what operators should know: once for all threads, and for unlisted proxies once for each. Each event has a line in
+ * the log, and no metric.
+ */
 export interface WarningListener {
   /**
-   * Must be called rarely: no more than about once a minute for each thing that it is about.
+   * Must be called rarely: at most about once a minute for each subject.
    *
    * @param line the members of the line, without secrets and principals
    * @param message what happens, and what to do about it

@@ -165,8 +165,8 @@ const STATUS_FIELDS = [
 ];
 
 /**
- * True if the peer has reset the connection: the kernel knows it no more, and nobody could be named for what it asks. Node keeps
- * an address that was asked for once, also when the connection is gone.
+ * True if the peer has reset the connection: the kernel no longer knows its address, so the request belongs to nobody. If the
+ * address was read before, Node still has it.
  */
 function isNobody({ remoteAddress }: Socket): boolean {
   return remoteAddress === undefined;

@@ -284,7 +284,7 @@ function limitStatusesOf({ sets, rollout }: LimitSource, callerClass: string) {
   ];
 }
 
-/** How many requests of one caller may be in flight. */
+/** The limit on how many requests of one caller may be in flight. */
 function atOnce(limit: Limit | null, enforcedPercent: number) {
   if (limit === null) return [];
   return [{ limit: 'concurrent', quota: String(limit.units), algorithm: null, enforcedPercent }];

@@ -43,7 +43,7 @@ export function localMomentHtml(epochMs: number): Html {
   return html`<time class="local" datetime="${iso}">${iso.slice(0, 19).replace('T', ' ')}Z</time>`;
 }
 
-/** A length of time in its two largest units: `3d 4h`, `12m 5s`. */
+/** A duration in its two largest units: `3d 4h`, `12m 5s`. */
 export function span(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1_000));
   const parts: [number, string][] = [
@@ -172,7 +172,7 @@ export function lined(value: HtmlPart): HtmlPart {
   return value.split('\n').map((line, at) => (at === 0 ? line : [html`<br>`, line]));
 }
 
-/** A column of a list: its heading, and its cell for each item. `false`: left out. */
+/** A column of a list: its heading, and a function that makes the cell of an item. `false`: left out. */
 export type Column<Item> = readonly [heading: string, cell: (item: Item) => HtmlPart] | false;
 
 /**

@@ -71,11 +71,11 @@ export function callerSections({ callers, atMs }: GatewayStatus): HtmlPart[] {
   if (callers === null) return [HIDDEN];
   const { refusedMost, refusedNetworks, nearLimit, mostInFlight } = callers;
   return [
-    // Limits and restrictions count separately.
+    // Limits and restrictions count refusals separately, so add them.
     callerSection('Callers refused most', 'hour', refusedMost, atMs, [
       ['By limits', each => span(each.count - each.restricted, each.maxCount - each.restricted)],
       ['By restriction', each => counted(each.restricted)],
-      // Other reasons are keys of limits.yaml.
+      // The other reasons are keys of limits.yaml.
       ['Why, last', ({ why }) => WHY.get(why) ?? `restricted: ${why}`],
     ]),
     refusedNetworks.length === 0

@@ -78,7 +78,7 @@ function wordFor({
   return pendingRestart.length > 0 ? 'ready; a change waits for a restart' : 'ready';
 }
 
-/** A hash in the form of the policy (Content Security Policy Level 3, 2.3.1). */
+/** A hash as Content-Security-Policy writes it (Content Security Policy Level 3, 2.3.1). */
 function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }

@@ -38,7 +38,7 @@ function readRelayed(header: Buffer): ProxyHeader | 'broken' {
   const addressBytes = ADDRESS_BYTES[family >> 4];
   if (addressBytes === undefined || (family & 0x0f) > MAX_TRANSPORT) return 'broken';
   const bytes = header.length;
-  // Only the sender knows how long an unspecified address is.
+  // Only the sender knows how long an address of an unspecified family is.
   if (addressBytes === 0) return { from: 'unknown', bytes };
   const restAt = FIXED_BYTES + addressBytes;
   if (bytes < restAt) return 'broken';

@@ -18,7 +18,7 @@ export class BodyPace {
   #seenMs = NOT_SEEN;
   #readMs = 0;
   #isLate = false;
-  /** True if reading paused at some point since the last sweep: while an upstream is slow, its client cannot be blamed. */
+  /** True if reading paused at some point since the last sweep: the cause is then a slow upstream, not the client. */
   #wasPaused = true;
 
   wasPaused(): void {

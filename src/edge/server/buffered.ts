@@ -13,11 +13,11 @@ import { PARTS, ReadPace, type ReadTerms } from './read-pace.ts';
 import { ReadingRate } from './reading-rate.ts';
 
 /**
- * What a connection takes in addition to the bytes waiting on it: memory around them, such as the rest of a read from the
- * upstream, and objects of the exchange (`npm run caps`).
+ * What a connection with waiting bytes takes in addition to them: the memory around them, such as the rest of a read from the
+ * upstream, and the objects of the exchange (`npm run caps`).
  */
 export const WRITING_BYTES = 131_072;
-/** What a connection takes that buffers a part of a request, in addition to that part. */
+/** What a connection that buffers a part of a request takes in addition to that part. */
 export const KEEPING_BYTES = 16_384;
 /** What each HTTP/2 stream takes, in addition to its bytes, until its client has read the response. */
 export const STREAM_BYTES = 12_288;
@@ -26,7 +26,7 @@ export interface HoldingConnection {
   readonly socket: Socket;
   /** Bytes of responses that its client has taken, as far as Node.js knows. */
   readonly takenBytes: number;
-  /** Counts again what the connection holds: some of it may have been written since. */
+  /** Counts what the connection holds again: some of it may have been written since. */
   count(): void;
   /** Ends the connection at once, and releases everything it holds. */
   cut(): void;
@@ -127,8 +127,8 @@ export class Holding implements RosterEntry {
   }
 
   /**
-   * Called when nothing is waiting any more, or another response is. Not when the socket has drained for a moment: a response to
-   * a slow client continues at once.
+   * Called when nothing more is waiting, or when another response begins. Not when the socket has drained for a moment: a response
+   * to a slow client continues at once.
    */
   rest(): void {
     this.#pace?.rest();
@@ -147,8 +147,8 @@ const MIN_BYTES_PER_S = 240;
 const CLASSES = 10;
 const NOT_READING = 0;
 /**
- * The class of connections that have held something too briefly to be measured. They end after those known not to read, the
- * youngest first: in a flood, most young ones are part of it.
+ * The class of connections that have held bytes too briefly to be measured. They are closed after those that are known not to read,
+ * the youngest first: in a flood, most young ones are part of it.
  */
 const UNMEASURED = 1;
 const CLASS_FACTOR = 4;
@@ -203,7 +203,7 @@ export class Buffered implements TurnTask {
   #partMs = Number.POSITIVE_INFINITY;
   #willRelieve = false;
   #isAsking = false;
-  /** When to ask the kernel next, at the earliest; infinite where it has no answer. */
+  /** The earliest time of the next query to the kernel; infinity if the system offers none. */
   #asksAtMs = 0;
 
   constructor({ memory, files, listener }: BufferedDependencies) {
@@ -253,7 +253,7 @@ export class Buffered implements TurnTask {
     return this.bytes + bytes <= this.#terms.capBytes && !this.isOverShare(holding, bytes);
   }
 
-  /** @param more bytes that it would hold as well */
+  /** @param more the number of bytes to add to what it holds */
   isOverShare({ owners }: Holding, more = 0): boolean {
     const workers = Math.max(1, this.#memory.threads - 1);
     const share = this.#terms.capBytes / ADDRESS_PART / workers;
@@ -261,7 +261,8 @@ export class Buffered implements TurnTask {
   }
 
   /**
-   * Frees memory by the end of this turn if too much is held. Other threads may hold it: with several, call this periodically.
+   * Frees memory by the end of this turn if all threads together hold too much. With several threads, call it periodically, since
+   * another one may cause the excess.
    */
   check(): void {
     if (this.#willRelieve || this.bytes <= this.#terms.capBytes) return;
@@ -293,7 +294,7 @@ export class Buffered implements TurnTask {
     for (let kind = 0; kind < CLASSES && excess > 0; kind++) {
       const everywhere = this.#sumOf(kind);
       const mine = parts[kind] ?? [];
-      // Each thread closes its part of a class.
+      // Each thread closes its own fraction of the connections in a class.
       const share = Math.min(1, excess / Math.max(1, everywhere));
       connections += this.#cut(mine, share * bytesOf(mine), kind);
       excess -= everywhere;
@@ -351,7 +352,7 @@ export class Buffered implements TurnTask {
       isThere => {
         this.#isAsking = false;
         if (!isThere) this.#asksAtMs = Number.POSITIVE_INFINITY;
-        // No bytes wait for the others.
+        // Nothing waits in the kernel for the other connections.
         else for (const holding of byName.values()) if (holding.bytes > 0) holding.acknowledge(0);
       },
       () => {

@@ -33,13 +33,13 @@ export interface ClientConnection {
   refuse(error: GatewayError): void;
   /** Checks for timeouts. Called twice a second. */
   sweep(nowMs: number): void;
-  /** Closes the connection once what is in progress on it is done. */
+  /** Closes the connection once its request or handshake in progress is done. */
   drain(): void;
-  /** Asks the client, with its next response, to reconnect. A stage that serves no requests cannot. */
+  /** Asks the client, with its next response, to reconnect. Absent in a stage that serves no requests. */
   retire?(): void;
 }
 
-/** How far ages are spread: connections that began together would otherwise reconnect together. */
+/** How far ages are spread: connections opened at the same time would otherwise all reconnect at the same time. */
 const SPREAD = 0.1;
 
 /**
@@ -128,7 +128,7 @@ export class Accepted implements ClientConnection {
 export interface ListenerState {
   readonly gateway: Gateway;
   readonly clock: TimerClock;
-  /** Spreads out what would otherwise happen to all connections at once. */
+  /** Spreads out actions that would otherwise happen to all connections at once. */
   readonly random: Random;
   readonly randomBytes: RandomBytes;
   readonly date: DateField;

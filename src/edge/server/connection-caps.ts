@@ -59,8 +59,8 @@ export class ConnectionCaps {
   }
 
   /**
-   * Counts a refused connection. Returns false if there are as many as may be refused at a time: a flood must not take the room
-   * of others.
+   * Counts a refused connection. Returns false if there are as many as may be refused at a time, so that a flood of them does not
+   * use up file descriptors.
    */
   linger(): boolean {
     const { refusedConnections } = this.#caps;

@@ -82,7 +82,7 @@ export class Http1Connection
     const { body, waiting } = this.#reader;
     const { writableLength, destroyed } = this.socket;
     const kept = this.#phase.name === 'exchange' ? heldFor(this.#phase) : 0;
-    // The last piece that a paused body passed on is waiting for its upstream.
+    // The last piece that the paused body passed on is still waiting for its upstream.
     const passed = body?.started === true && body.paused ? PASSED_BYTES : 0;
     const bytes = destroyed ? 0 : writableLength + waiting + kept + passed;
     const around = writableLength > 0 ? WRITING_BYTES : KEEPING_BYTES;
@@ -179,8 +179,8 @@ export class Http1Connection
   }
 
   /**
-   * Drops pipelined requests that fill the reader, as RFC 9112, 9.3.2 allows, and keeps reading: a paused socket never reports
-   * that its client has disconnected. The connection closes after the current response.
+   * Drops pipelined requests that fill the reader, as RFC 9112, 9.3.2 allows, and keeps reading: a paused socket never reports that
+   * its client has disconnected. The connection closes after the current response.
    */
   #dropRequestsBehind(): void {
     this.#reader.giveUp();
@@ -215,11 +215,11 @@ export class Http1Connection
 
   #read(): void {
     try {
-      // Called from within a read, which continues.
+      // Called from within a read, so do not start another.
       if (!this.#reader.read(this.#state.headBytes, this.#state.namedMethods)) return;
     } catch (error) {
       if (error instanceof UnknownMethod) this.#serveLast(error.head);
-      // The sink of the body may have failed.
+      // The error may also come from the sink of the body.
       else this.refuse(error instanceof MalformedMessage ? errorFor(error) : errors.internalFault(error));
     }
     this.#followReader();
@@ -233,7 +233,7 @@ export class Http1Connection
     this.requestBegun(head, null);
   }
 
-  /** Keeps the phase in step with the reader between exchanges. */
+  /** Updates the phase after the reader has moved on, between exchanges. */
   #followReader(): void {
     if (this.#phase.name === 'discarding body' && this.#reader.body === null && !this.#reader.over) {
       this.#phase = BETWEEN_REQUESTS;
@@ -243,7 +243,7 @@ export class Http1Connection
       this.#phase = { name: 'head', sinceMs: this.#state.clock.monotonicMs() };
   }
 
-  /** Ends the connection, or refuses what is incomplete: the client has closed its side, and no further byte will come. */
+  /** Ends the connection, or refuses an incomplete request: the client has closed its side, so no further byte will come. */
   #readToEnd(): void {
     if (this.#reader.atEnd === 'inside a request')
       this.refuse(errors.badRequest('it is not valid HTTP/1.1 (the end inside a request)'));
@@ -273,7 +273,7 @@ export class Http1Connection
 
   #nextRequest(): void {
     this.#watch.begin();
-    // A repeated head would not be recognised: its fields would be another array.
+    // The gateway could not recognise a repeated head: the reader would make another array of its fields.
     if (!this.#reader.remembersFields) this.memory.arrival = null;
     this.#phase = this.#reader.body === null ? BETWEEN_REQUESTS : DISCARDING_BODY;
     this.#reader.next();
@@ -407,7 +407,7 @@ class ClientWatch {
   }
 }
 
-/** Compares how much a socket has transferred with the last sweep. */
+/** Finds out whether a socket has transferred bytes since the last sweep. */
 class SocketProgress {
   readonly #socket: Socket;
   #bytesRead = 0;

@@ -21,7 +21,7 @@ export interface ConnectionSide {
   readonly memory: ConnectionMemory;
   /** True if every response is the last of its connection. */
   readonly draining: boolean;
-  /** Returns what a response head written now says about the date and about keeping the connection. */
+  /** Returns the `Date` and `Connection` fields for a response head that is written now. */
   terms(kept: boolean, chunked: boolean): ResponseTerms;
   /** Whether this many further bytes may be kept. */
   hasRoomFor(bytes: number): boolean;
@@ -110,7 +110,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   }
 
   body(terms: BodyTerms): BodySource {
-    if (this.requestBody === null) throw new Error('a request without a body was asked for it');
+    if (this.requestBody === null) throw new Error('the body was requested of a request without a body');
     return this.requestBody.withTerms(terms);
   }
 
@@ -127,7 +127,7 @@ export class Http1Downstream implements Downstream, TurnTask {
   answer(status: number, reason: string, fields: Fields, body: string, close: boolean): void {
     const { socket } = this.#connection;
     if (socket.destroyed) return;
-    // The client may have sent more after the refused request.
+    // The client may have sent more bytes after the refused request.
     this.lingers = close;
     this.#decide(close, this.#lacksLength(fields));
     const head = this.#head(status, reason, fields, false);
@@ -229,7 +229,7 @@ export class Http1Downstream implements Downstream, TurnTask {
     if (!this.keepsConnection && !complete) this.lingers = true;
   }
 
-  /** Whether the start of the next request is certain, and not far off. */
+  /** Whether the reader knows where the next request begins, and that is not far off. */
   #isInOrder(): boolean {
     if (this.requestComplete) return true;
     // A client whose body was not requested may send it or not (RFC 9110, 10.1.1).

@@ -80,7 +80,7 @@ function closeIf(late: boolean): Lateness {
  * What a client's connection over HTTP/1.1 is doing.
  *
  * - `head` to `exchange`: a head is complete
- * - `head` to `lingering`: the bytes are no request, or came too late; an error was sent
+ * - `head` to `lingering`: the bytes are not a request, or came too late; an error was sent
  * - `exchange` to `head`: the response is delivered, and the request was read to its end
  * - `exchange` to `discarding body`: the response is delivered, and some of the request has yet to come
  * - `exchange` to `lingering`: the response was the last on this connection, and the client may still be sending

@@ -21,8 +21,8 @@ export function kernelName({ remoteAddress = '', remotePort = 0 }: Socket): stri
 }
 
 /**
- * Reads how many bytes wait in the kernel for the peer of each connection: written, and not acknowledged. Node.js does not know:
- * a socket takes no more until a third of its buffer of up to 4 MiB is free, which takes a slow reader minutes.
+ * Reads how many bytes wait in the kernel for the peer of each connection: written, and not acknowledged. Node.js does not know: a
+ * socket accepts bytes again only when a third of its buffer of up to 4 MiB is free, which may take minutes with a slow reader.
  *
  * Calls `found` with the name of each connection that has such bytes. Returns false where the system has no such tables.
  */

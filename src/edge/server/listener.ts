@@ -163,7 +163,10 @@ export class Listener {
     else if (cap !== null) socket.destroy();
   }
 
-  /** Returns the address of a peer; null if it reset the connection before this was accepted: the kernel then knows it no more. */
+  /**
+   * Returns the address of a peer; null if it reset the connection before this was accepted: the kernel then no longer knows its
+   * address.
+   */
   #peerOf({ remoteAddress }: Socket): string | null {
     if (socketPath(this.#address.host) !== null) return UNIX_PEER;
     return remoteAddress === undefined ? null : (normalizeAddress(remoteAddress) ?? '');

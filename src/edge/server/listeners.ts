@@ -14,7 +14,8 @@ import { Tunnels } from './tunnels.ts';
 
 const SWEEP_MS = 500;
 /**
- * How often a thread checks whether all threads together hold too much: another may have noticed, while its own clients all read.
+ * How often a thread checks whether all threads together hold too much. The excess may be noticed in a thread whose own clients all
+ * read.
  */
 const CHECK_MS = 50;
 
@@ -182,7 +183,7 @@ export class Listeners {
   }
 }
 
-/** What a reload changes for the connections that are open. */
+/** The part of the state that a reload changes for open connections. */
 function changeableState({
   timeouts,
   trustedProxies,

@@ -12,9 +12,9 @@ interface Mark {
   bytes: number;
 }
 
-/** Number of parts of the time that is averaged. A late client is detected at most one part later. */
+/** The averaged time has this many parts. A late client is detected at most one part later. */
 export const PARTS = 8;
-/** Sweeps further apart than this had no chance to write in between: the process was suspended. */
+/** If sweeps are further apart than this, the process was suspended, and could not write in between. */
 const STILL_MS = 5_000;
 
 /**
@@ -60,7 +60,7 @@ export class ReadPace {
     return this.isMeasured ? nowMs - this.#movedAtMs : 0;
   }
 
-  /** Replaces the count of bytes by another one of the same bytes, such as the kernel's. */
+  /** Replaces the count with another count of the same bytes, such as the kernel's. */
   recount(bytes: number): void {
     const change = bytes - this.#bytes;
     this.#bytes = bytes;

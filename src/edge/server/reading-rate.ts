@@ -5,8 +5,8 @@ interface Mark {
 }
 
 /**
- * How fast a client reads while something is held for it. Averaged over the last times at which it took something, so that a
- * client whose kernel takes large pieces now and then is not mistaken for one that does not read. Time with nothing held does not
+ * How fast a client reads while something is held for it. Averaged over the last times at which it took something, so that a client
+ * whose kernel takes large pieces now and then is not mistaken for one that does not read. Time in which nothing is held does not
  * count.
  */
 export class ReadingRate {
@@ -19,7 +19,7 @@ export class ReadingRate {
     this.#restedAtMs ??= nowMs;
   }
 
-  /** Continues with another count of the same bytes, larger by `change`. */
+  /** Continues with another count of the same bytes, which is larger by `change`. */
   recount(change: number): void {
     if (this.#newer === null || this.#older === null) return;
     this.#newer.bytes += change;
@@ -30,7 +30,7 @@ export class ReadingRate {
    * Returns bytes per second; `null` until one complete part was measured. Call it at every sweep while something is held.
    *
    * @param bytes the bytes that the client has taken so far
-   * @param partMs how long a client may take nothing before that means anything
+   * @param partMs how long a client may take nothing before it counts as not reading
    */
   at(nowMs: number, bytes: number, partMs: number): number | null {
     const newer = this.#newer ?? { atMs: nowMs, bytes };

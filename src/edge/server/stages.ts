@@ -113,7 +113,7 @@ class ProxyHeaderStage implements ClientConnection {
 
   sweep(nowMs: number): void {
     if (nowMs <= this.#deadlineMs) return;
-    // The gateway leaves, so a client that sent nothing is not late.
+    // The gateway shuts down, so a client that sent nothing is not at fault.
     if (this.#draining && this.#bytes.length === 0) this.socket.destroy();
     else this.#close('late');
   }

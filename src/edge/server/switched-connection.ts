@@ -75,7 +75,7 @@ export class SwitchedConnection implements ClientConnection, HoldingConnection {
     this.#successor.sweep(nowMs);
   }
 
-  /** `Tunnels` ends it in its turn. */
+  /** Does nothing: `Tunnels` ends each WebSocket in its turn. */
   drain(): void {}
 
   #isReadTooSlowly(nowMs: number): boolean {
@@ -88,7 +88,7 @@ export class SwitchedConnection implements ClientConnection, HoldingConnection {
   }
 }
 
-/** The client's side of a switched connection: reports when something is waiting for the client. */
+/** The client's side of a switched connection. Reports when bytes are waiting for the client. */
 class CountedStream extends SocketStream {
   readonly #left: () => void;
 

@@ -12,8 +12,8 @@ const WORDS = (KEYS + TICKET_KEY_BYTES) / 4;
 
 /**
  * The keys that seal session tickets. Node keeps one set per listener, so a client with a ticket of the previous set needs a full
- * handshake. Threads that share memory share the keys, so that a client can resume at any of them; whichever finds them too old
- * makes new ones.
+ * handshake. Threads that share memory share the keys, so that a client can resume at any of them. The first thread that finds them
+ * too old makes new ones.
  */
 export class TicketKeys {
   /** 48 secret bytes. */

@@ -19,7 +19,7 @@ interface HandshakeOwner {
   ended(handshake: TlsHandshake, outcome: HandshakeOutcome): void;
   /** Called after `ended` if the handshake succeeded: opens the next stage. */
   secured(socket: TLSSocket): void;
-  /** Called after `ended` for a client that speaks HTTP: answers it so. */
+  /** Called after `ended` if the client spoke plain HTTP: sends it an answer in HTTP. */
   answerHttp(): void;
 }
 
@@ -74,7 +74,7 @@ class TlsHandshake implements ClientConnection {
     else if (nowMs - this.#sinceMs > this.#owner.maxMs) this.fail('timeout');
   }
 
-  /** Lets a handshake that has begun continue: the next stage drains then. */
+  /** Lets a handshake that has begun continue. The next stage is drained instead. */
   drain(): void {
     this.#draining = true;
   }
@@ -146,7 +146,7 @@ class TlsHandshake implements ClientConnection {
   }
 }
 
-/** Every request of HTTP begins with one: no usual method, and not the preface of HTTP/2, has another first byte. */
+/** Every HTTP request begins with a capital letter: both the usual methods and the preface of HTTP/2. */
 function isCapital(byte = 0): boolean {
   return byte >= 0x41 && byte <= 0x5a;
 }
@@ -177,9 +177,9 @@ function handshakeFailure(error: Error, isUnauthorized: boolean): HandshakeOutco
 const BEGUN_AT_A_TIME = 8;
 
 interface Handshake {
-  /** Begins: from now on the handshake holds memory, and answers the client. */
+  /** Begins the handshake: from now on it holds memory, and answers the client. */
   begin(): void;
-  /** Ends because too many others are in progress. */
+  /** Ends the handshake because too many others are in progress. */
   giveWay(): void;
 }
 
@@ -259,7 +259,7 @@ interface TlsTerminationDependencies {
   readonly ticketKeys: Buffer;
 }
 
-/** The TLS of one listener, for one configuration of it. */
+/** The TLS of one listener under one configuration. */
 export class TlsTermination {
   readonly options: TlsOptions;
   readonly #dependencies: TlsTerminationDependencies;
@@ -328,7 +328,7 @@ export class TlsTermination {
 }
 
 /**
- * Returns the socket under TLS. Node documents no way to it, nor another way to tell connections apart before they are secure.
+ * Returns the socket under TLS. Node documents no way to get it, and no other way to identify a connection during its handshake.
  */
 function acceptedUnder(socket: TLSSocket): Socket | undefined {
   return (socket as { readonly _parent?: Socket })._parent;

@@ -3,7 +3,7 @@ import type { Successor } from '../../gateway/index.ts';
 
 /** How often some tunnels are ended while the gateway shuts down. */
 const STEP_MS = 50;
-/** The most that all threads end in one step while time is left. */
+/** Maximum tunnels that all threads together end in one step before the end time. */
 const MOST = 50;
 
 /**
@@ -14,14 +14,14 @@ export class Tunnels {
   readonly #clock: TimerClock;
   readonly #random: () => number;
   readonly #most: number;
-  /** The oldest first. */
+  /** The open ones, oldest first. */
   readonly #open = new Set<Successor>();
   #endMs = Number.POSITIVE_INFINITY;
-  /** How many are due, with the fraction of the next. */
+  /** How many tunnels are due to be ended, including a fraction. */
   #due = 0;
   #timer: Timer | null = null;
 
-  /** @param threads how many serve: each may end its part of the most */
+  /** @param threads how many threads serve: each may end its share of `MOST` */
   constructor(clock: TimerClock, random: () => number, threads = 1) {
     this.#clock = clock;
     this.#random = random;
@@ -36,7 +36,7 @@ export class Tunnels {
     this.#open.delete(tunnel);
   }
 
-  /** Ends all of them, and those still to come, evenly until this time on the monotonic clock; after it, all at once. */
+  /** Ends all open and later WebSockets evenly until this time on the monotonic clock, and after it all at once. */
   endBy(endMs: number): void {
     this.#endMs = endMs;
     this.#due = this.#random();

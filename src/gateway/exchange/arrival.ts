@@ -38,7 +38,7 @@ function readForwardedFor(
   { unlistedProxies }: GatewayState,
 ): string {
   const { address, claim } = forwardedClient(peer, forwardedFor, trustedProxies);
-  // Permits, limits and restrictions outlive the request.
+  // Own copies, because permits, limits and restrictions outlive the request.
   const client = ownString(address);
   // The client may itself be a proxy, in front of the trusted one.
   if (claim !== null) unlistedProxies.saw(client, 'X-Forwarded-For', claim);

@@ -11,7 +11,7 @@ export class ClientAddress {
   readonly address: string;
   /** The key for its permits and limits. */
   readonly key: string;
-  /** The owners of the key, who share its permits. */
+  /** The owners of the key: they share its permits. */
   readonly owners: readonly Owner[];
   /** The client in the form that restrictions look up. */
   readonly restricted: KnownClient;

@@ -8,7 +8,7 @@ import { thumbprintIn } from '../../wire/http/index.ts';
 import { ClientAddress } from './client-address.ts';
 import type { OwnedConnections } from './owned-connections.ts';
 
-/** What a request's header fields say, and the address of its client. */
+/** The header fields of a request as read, and the address of its client. */
 export interface Arrival {
   readonly head: RequestHead;
   /** The host of `Host`, normalised for the route lookup; `null` if it is missing or not a plain host. */
@@ -17,17 +17,17 @@ export interface Arrival {
   readonly hostAndPort: string;
   readonly client: ClientAddress;
   /**
-   * The forwarding rules it was read under. They belong to one snapshot, as does the decision whether the peer is a trusted
-   * proxy.
+   * The forwarding rules by which the fields were read. They belong to one snapshot, as does the decision whether the peer is a
+   * trusted proxy.
    */
   readonly rules: ForwardingRules;
-  /** The array it was read from: a listener returns the same array for the same bytes. */
+  /** The array that the head was read from: a listener returns the same array for the same bytes. */
   readonly fields: Fields;
 }
 
 /**
- * What the gateway remembers from one request of a connection to the next: docs/decisions/031-connection-memory.md. Every part is
- * used only while what it was concluded from is the same object, so a reload empties nothing.
+ * What the gateway remembers from one request of a connection to the next: docs/decisions/031-connection-memory.md. Each part is
+ * used only while the objects that it was derived from are still the current ones, so a reload does not have to clear it.
  */
 export class ConnectionMemory {
   /** The last valid token: clients send the same one with every request. */
@@ -36,7 +36,7 @@ export class ConnectionMemory {
   provenKey: string | null = null;
   /** The last arrival with a valid head: clients repeat their other fields as well. */
   arrival: Arrival | null = null;
-  /** The connections to upstreams that belong to it; `null` until an upstream first authenticates connections. */
+  /** The connections to upstreams that belong to this one; `null` until an upstream first authenticates connections. */
   owned: OwnedConnections | null = null;
   /** The last client, and the set of addresses never restricted at that time. */
   #client: ClientAddress | null = null;
@@ -64,7 +64,8 @@ export class ConnectionMemory {
   }
 
   /**
-   * The thumbprint of a certificate; `null` if the text is not one. Kept while the requests of a connection present the same one.
+   * The thumbprint of a certificate; `null` if the text is not a certificate. Kept while the requests of a connection present the
+   * same one.
    */
   thumbprintOf(certificate: string): string | null {
     if (this.#certificate !== certificate) {

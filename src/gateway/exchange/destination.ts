@@ -19,7 +19,7 @@ export type Destination =
   | DestinationOf<'metadata', config.MetadataRoute>
   /** A fixed answer from the configuration. */
   | DestinationOf<'answer', config.AnswerRoute>
-  /** A redirect to the path with the slash that its route wants at the end, or without the one that it lacks. */
+  /** A redirect to the same path with the slash that its route requires at the end, or without one. */
   | DestinationOf<'slash', config.RouteOfFile>
   | DestinationOf<'forward', config.ForwardRoute, null, PoolModel>;
 
@@ -31,7 +31,7 @@ export interface DestinationTarget {
   readonly params: readonly string[];
   /** The path in its canonical form. */
   readonly path: string;
-  /** What is sent to a service before `strip_prefix`: the path, or the same with the empty segments that came. */
+  /** The path that a service gets before `strip_prefix`: `path`, with the empty segments as received if the route passes them. */
   readonly sent: string;
   /** The query including its `?`; empty if there is none. */
   readonly query: string;

@@ -11,7 +11,7 @@ import type { Downstream } from './downstream.ts';
 
 /**
  * What differs between plain HTTP requests and calls of a protocol on top of HTTP. Chosen once per request, so that gates and
- * terminals need no cases.
+ * terminals need no case distinctions.
  */
 export interface Dialect {
   /** The protocol to record; `null` for that of the connection. */

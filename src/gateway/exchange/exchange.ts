@@ -31,7 +31,7 @@ import { beginTrace, type Trace } from './trace.ts';
 
 const NOTHING: readonly core.ShadowRefuser[] = [];
 
-/** Why an upstream takes no further request, or none from this caller. */
+/** Why an upstream accepts no further request, or none from this caller. */
 interface NoRoom {
   readonly upstream: string;
   readonly error: GatewayError;
@@ -70,21 +70,21 @@ export class Exchange {
   /** Set by `findRoute`. */
   destination: Destination = NOWHERE;
   /**
-   * Set when a gate before `findRoute` refuses the request: the route, whose fields the answer carries. The route's other
-   * policies do not apply.
+   * Set when a gate before `findRoute` refuses the request: the route whose fields the response gets. The route's other policies do
+   * not apply.
    */
   refusedOn: RouteModel | null = null;
   /** Set by `restrictWebhook`: the hash of the webhook called; '' if none. */
   webhook = '';
   /** When the exchange counted towards a restriction; 0 if it did not. */
   offenceAtMs = 0;
-  /** What it cost in the end; `null` if that is not up to its response, or not known yet. */
+  /** The final cost; `null` if the response does not decide it, or if it is not known yet. */
   price: number | null = null;
   /** When a unit was returned to a resource limit because the upstream denied access; 0 if none was. */
   returnedAtMs = 0;
   /** Set by `startDeadline`: ends the exchange when the client's deadline passes. */
   deadline: core.Timer | null = null;
-  /** Set by `findRoute`: a token from elsewhere than `Authorization`, as that field would say it; `null` if there is none. */
+  /** Set by `findRoute`: a token that came outside of `Authorization`, written as that field's value; `null` if there is none. */
   placedToken: string | null = null;
   /** Set by `identify`: the caller's token; null if only the address is known. */
   token: ValidToken | null = null;
@@ -143,7 +143,7 @@ export class Exchange {
     return this.arrival.head;
   }
 
-  /** The `Authorization` that says who calls. */
+  /** The value of `Authorization` that identifies the caller. */
   get authorization(): string | null {
     return this.placedToken ?? this.head.authorization;
   }
@@ -176,7 +176,7 @@ export class Exchange {
     return this.token === null ? this.arrival.client.key : this.token.caller.principal;
   }
 
-  /** The owners of that key, who may have only a few shares between them. */
+  /** The owners of that key, who together get only a few shares. */
   get callerOwners(): readonly core.Owner[] {
     return this.token === null ? this.arrival.client.owners : NO_OWNERS;
   }
@@ -186,21 +186,22 @@ export class Exchange {
     return this.ruling === null ? null : this.ruling.rate;
   }
 
-  /** The same in a response with this status: what that gives back to the caller is left again. */
+  /** The same for a response with this status, which may give units back to the caller. */
   rateFor(status: number): RateReport | null {
     const { ruling, rate } = this;
     if (ruling === null || rate === null || ruling.returnsTo === null) return rate;
     const told = this.dialect.protocol === null ? status : this.statusToReturn;
     if (ruling.returnsTo.giveBack?.has(told) !== true) return rate;
     const { price, units } = ruling;
-    // Once all is given back the request has cost nothing, and another window may be the tightest, which fields describe.
+    // Once all units are returned, the request has cost nothing. Another window may then be the tightest one, which the fields
+    // describe.
     const { rate: free, described } =
       price === null ? { rate, described: ruling.described } : price.describeAt(0);
     const drawn = units.find(({ limit }) => limit === described && (price === null || !limit.isPriced));
     return free === null ? null : withUnitsBack(free, drawn?.cost ?? 0, this.clock.monotonicMs());
   }
 
-  /** The status by which units are returned: that of a call is the equivalent of its own; 0 while it is not known. */
+  /** The status that decides whether units are returned: for a call, the HTTP equivalent of its own; 0 while it is not known. */
   get statusToReturn(): number {
     const { grpcStatus, error, status } = this.response;
     if (error !== null) return error.status;
@@ -208,7 +209,7 @@ export class Exchange {
     return grpcStatus === null ? 0 : equivalentStatusOf(grpcStatus);
   }
 
-  /** True if responses carry `RateLimit` and `RateLimit-Policy`, which an upstream's own would contradict. */
+  /** True if responses carry `RateLimit` and `RateLimit-Policy`: an upstream's own fields would contradict them. */
   get sendsPolicies(): boolean {
     return this.snapshot.limits.policies !== null;
   }
@@ -219,18 +220,18 @@ export class Exchange {
     return typeof bodyLength === 'object' ? 0 : bodyLength;
   }
 
-  /** True if tokens may be bound to a key, and this one came under the scheme of those (RFC 9449, 7.1). */
+  /** True if tokens may be bound to a key, and this one was sent with the scheme of bound tokens (RFC 9449, 7.1). */
   get usesDpop(): boolean {
     const { authorization } = this;
     return this.dpop !== null && authorization !== null && /^dpop(?: |$)/i.test(authorization);
   }
 
-  /** How tokens that are bound to a key are accepted; `null` if they are not. */
+  /** The rules for tokens that are bound to a key; `null` if there are none. */
   get dpop(): ProofOptions | null {
     return this.snapshot.identity === null ? null : this.snapshot.identity.dpop;
   }
 
-  /** True unless the caller's token is bound to a certificate and the request came with another or none (RFC 8705, 3). */
+  /** True unless the caller's token is bound to a certificate and the request came with a different one or none (RFC 8705, 3). */
   holdsCertificate({ certificate }: Caller): boolean {
     if (certificate === null) return true;
     const { downstream, head } = this;
@@ -270,8 +271,8 @@ export class Exchange {
   }
 
   /**
-   * Ends a running exchange with an error, the gateway's own or one in what the client sent: stops its work, then answers. An error
-   * not meant for clients is logged, and the client only learns that the gateway failed. Never throws: no caller would catch it.
+   * Ends a running exchange with an error, which is the gateway's or the client's fault: stops its work, then answers. An error not
+   * meant for clients is logged, and the client only learns that the gateway failed. Never throws: no caller would catch it.
    */
   fault(fault: unknown): void {
     const error = fault instanceof GatewayError ? fault : errors.internalFault(fault);
@@ -318,8 +319,8 @@ export class Exchange {
   }
 
   /**
-   * Reads the price of the request out of the fields or trailers of its response, and charges it when it is first told. Returns
-   * what may go on to the client.
+   * Reads the price of the request from the fields or trailers of its response, and charges it the first time. Returns the fields
+   * for the client.
    */
   readPrice(fields: core.Fields): core.Fields {
     const price = this.#toldPrice;
@@ -330,13 +331,13 @@ export class Exchange {
     return this.withoutPrice(fields);
   }
 
-  /** The fields of a response that may go on to the client: without its price, unless that passes. */
+  /** The fields of a response for the client: without its price, unless the route passes that on. */
   withoutPrice(fields: core.Fields): core.Fields {
     const price = this.#toldPrice;
     return price === null || price.passes ? fields : withoutPriceIn(fields, price.field);
   }
 
-  /** Called when nothing more can tell the price, although the response is complete: what was reserved stands. */
+  /** Called when the response is complete and has named no price: the reserved units are then the price. */
   priceUntold(): void {
     const price = this.#toldPrice;
     if (price !== null) this.#charge(price.reserve, 'untold');
@@ -352,7 +353,7 @@ export class Exchange {
     else this.#charge(price.reserve, null);
   }
 
-  /** How the response tells what the request costs; `null` if it does not. */
+  /** How the service names the price of the request; `null` if it does not. */
   get #toldPrice(): Price | null {
     return this.ruling === null ? null : this.ruling.price;
   }
@@ -444,12 +445,12 @@ export function limitsConsumedBy(
 ): core.ConsumedLimits {
   // An OPTIONS request about the gateway itself costs next to nothing.
   if (kind === 'options' && route === null) return 'none';
-  // The gateway answers preflights itself at little cost, and a page sends many: they must not use up the limit of its requests.
+  // The gateway answers preflights itself at little cost, and a page sends many: they must not use up the limits of its requests.
   if (kind === 'preflight') return 'preflights';
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';
   const exempt = isOfFile(route) && route.globalLimitExempt;
-  // No service is asked, so a redirect of the gateway draws on no bucket.
+  // No service is involved, so a redirect by the gateway consumes no bucket.
   if (kind === 'slash') return exempt ? 'none' : 'global';
   return limitsOf(authentication, shortfall === null ? callerClass : 'address', exempt);
 }
@@ -475,7 +476,7 @@ export interface UpstreamLeg {
   readonly heldBytes: number;
   /** Called when the client can take more. */
   drained(): void;
-  /** Called when a body that is read before the upstream is asked is there. */
+  /** Called when a body that is read in advance is complete. */
   bodyReady(): void;
   /** Stops all work for the client. Idempotent. */
   abandoned(): void;
@@ -493,15 +494,15 @@ export interface Settler {
   price(exchange: Exchange, price: number, outcome: core.PriceOutcome | null): void;
 }
 
-/** What the limits decided: for the response, the record, and the unit to return once the status is known. */
+/** The decision of the limits: for the response, the record, and the units to return once the status is known. */
 interface Ruling extends core.DecisionRecord {
   /** The state of the bucket, for the client; `null` if no bucket applied. */
   readonly rate: RateReport | null;
-  /** Consumed units that the status may return (`unitsReturnedBy`), and the bucket whose limits they are of; `null` if none. */
+  /** Consumed units that the status may return (`unitsReturnedBy`), and the bucket of their limits; `null` if none. */
   readonly units: readonly ReturnableUnits[];
   readonly returnsTo: BucketModel | null;
   /** The limit that `rate` describes; `null` if there is none. */
   readonly described: Limit | null;
-  /** How the response tells what the request costs; `null` if it does not. */
+  /** How the service names the price of the request; `null` if it does not. */
   readonly price: Price | null;
 }

@@ -1,14 +1,14 @@
 import type { Owner, PoolModel, UpstreamPermits, UpstreamPlace } from '../../core/index.ts';
 import type { ConnectionOwner, OwnedConnection } from '../../upstream/index.ts';
 
-/** An exchange, as far as places at an upstream depend on it. */
+/** The part of an exchange that decides its place at an upstream. */
 interface PlaceTaker {
   readonly destination: { readonly pool: PoolModel | null };
   readonly callerKey: string;
   readonly callerOwners: readonly Owner[];
 }
 
-/** A connection to an upstream, and the place that it holds there for as long as it lasts. */
+/** A connection to an upstream, with the place there that it keeps until it closes. */
 interface Owned {
   readonly pool: PoolModel;
   readonly permit: UpstreamPlace;
@@ -18,9 +18,9 @@ interface Owned {
 }
 
 /**
- * The connections to upstreams that belong to one connection of a client: the upstream has asked it to authenticate its
- * connection (NTLM, Negotiate), so whatever follows there is served as the same user. Each holds a place of its caller, or one
- * client could hold all connections that an upstream accepts.
+ * The connections to upstreams that belong to one connection of a client. The upstream has asked the client to authenticate its
+ * connection (NTLM, Negotiate), so it treats every later request there as that user's. Each holds a place of its caller, or one
+ * client could use all connections that an upstream accepts.
  */
 export class OwnedConnections implements ConnectionOwner {
   readonly #permits: UpstreamPermits;

@@ -3,15 +3,15 @@ import { allValues, type Fields, listMembers, withoutFields } from '../../core/i
 import type { Limit } from '../../limits/index.ts';
 import type { RateReport } from '../responses/index.ts';
 
-/** How the response of an admitted request tells what it costs. */
+/** How the response of an admitted request names the price. */
 export interface Price extends PriceModel {
-  /** What was drawn when the request was admitted. */
+  /** The units consumed when the request was admitted. */
   readonly reserve: number;
-  /** The state of the bucket for the client, once the request costs that much. */
+  /** The state of the bucket for the client, if this is the price. */
   describeAt(cost: number): Described;
 }
 
-/** The state of a bucket, and the limit that it is of. */
+/** The state of a bucket, and the limit that decides it. */
 export interface Described {
   readonly rate: RateReport | null;
   readonly described: Limit | null;
@@ -24,7 +24,7 @@ export function priceIn(fields: Fields, name: string): number | 'untold' | 'wron
   return others.length === 0 && /^\d+$/.test(told.trim()) ? Number(told) : 'wrong';
 }
 
-/** The fields without the price, and without the word that it comes as a trailer. */
+/** The fields without the price, and without its name in `Trailer`. */
 export function withoutPriceIn(fields: Fields, name: string): Fields {
   const announced = listMembers(fields, 'trailer');
   const others = announced.filter(trailer => trailer.toLowerCase() !== name);

@@ -15,10 +15,10 @@ const SAMPLING_AT = TRACE_DIGITS - 14;
 const SAMPLING_RANGE = 16 ** SAMPLING_DIGITS;
 
 /**
- * Continues the trace of a trusted proxy, including its sampling decision, or begins one. The head has no trace from other
- * senders.
+ * Continues the trace of a trusted proxy, including its sampling decision, or begins one. The head only has a trace if a trusted
+ * proxy sent it.
  *
- * @param share of new traces that are recorded, 0 to 1
+ * @param share the share of new traces that are recorded, 0 to 1
  * @param hex returns that many random bytes in hexadecimal
  */
 export function beginTrace(head: RequestHead, share: number, hex: (bytes: number) => string): Trace {

@@ -6,13 +6,13 @@ export const CHALLENGE = 'WWW-Authenticate';
 
 /** What a challenge depends on besides the token. */
 export interface Challenged {
-  /** How tokens that are bound to a key are accepted; `null` if they are not. */
+  /** The rules for tokens that are bound to a key; `null` if there are none. */
   readonly dpop: ProofOptions | null;
-  /** Whether the token came under the scheme DPoP. */
+  /** Whether the token was sent with the scheme `DPoP`. */
   readonly usesDpop: boolean;
 }
 
-/** What clients are told where no tokens are bound to keys. */
+/** For gateways that accept only plain Bearer tokens. */
 export const OF_BEARER: Challenged = { dpop: null, usesDpop: false };
 
 /** The error code for a bad proof (RFC 9449, 7.1 and 9); `null` if the token is to blame. */
@@ -21,14 +21,14 @@ export function proofErrorOf(reason: InvalidReason): 'use_dpop_nonce' | 'invalid
   return traitsOf(reason).ofProof && !OF_BINDING.has(reason) ? 'invalid_dpop_proof' : null;
 }
 
-/** Reasons that concern the token itself: another token, or another scheme, would be right. */
+/** Reasons that concern the binding of a token: the client needs another token, or another scheme for this one. */
 const OF_BINDING: ReadonlySet<InvalidReason> = new Set(['unbound', 'proof_scheme']);
 
-/** The challenges of a 401: one for each scheme that is accepted, with the error in that of the scheme that the client used. */
+/** The challenges of a 401: one for each accepted scheme. The error stands in the challenge of the scheme that the client used. */
 export function challenges(refused: Invalid | null, { dpop, usesDpop }: Challenged): Fields {
   const error = errorOf(refused);
   if (dpop === null) return bearer(error);
-  // A bound token under Bearer, or an unbound one where that is not enough, has to come under DPoP.
+  // A bound token sent as Bearer, or an unbound one where only bound ones are accepted, requires DPoP.
   const isOfDpop = usesDpop || dpop.required || refused?.reason === 'proof_scheme';
   const bound = [...(isOfDpop ? error : []), `algs="${PROOF_ALGORITHMS.join(' ')}"`];
   return [...(dpop.required ? [] : bearer(isOfDpop ? [] : error)), CHALLENGE, `DPoP ${bound.join(', ')}`];

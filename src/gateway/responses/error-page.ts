@@ -17,7 +17,7 @@ export function asErrorPage(
   const { status } = rendered;
   const page = pages.get(status) ?? pages.get(status < 500 ? '4xx' : '5xx');
   if (page === undefined) return rendered;
-  // What others get depends on it, too.
+  // The response varies with `Accept` even for clients that get no page.
   rendered.fields.push('Vary', 'Accept');
   if (!prefersHtml(fields)) return rendered;
   const values = { status: String(status), message, request_id: requestId };
@@ -35,10 +35,7 @@ export function asErrorPage(
 /** The first fields of an error object: its type and its length, with their values. */
 const FRAMING = ['Content-Type', '', 'Content-Length', ''];
 
-/**
- * Whether a client wants HTML more than JSON (RFC 9110, 12.5.1), and says so by name: programs that take anything get the error
- * object.
- */
+/** Whether a client prefers HTML to JSON (RFC 9110, 12.5.1) and names it: programs that accept anything get the error object. */
 export function prefersHtml(fields: Fields): boolean {
   const accept = firstValue(fields, 'accept');
   if (accept === undefined || !/text\/html/i.test(accept)) return false;

@@ -42,7 +42,7 @@ export function unauthenticated(refused: Invalid | null, sender = OF_BEARER): Ga
   return refusal(401, messageOf(refused, sender), { fields });
 }
 
-/** @param keyField the field for API keys, if one would do as well */
+/** @param keyField the field for API keys, if a key is accepted as well */
 function messageOf(refused: Invalid | null, { dpop }: Challenged, keyField: string | null = null): string {
   const error = refused === null ? null : proofErrorOf(refused.reason);
   if (error === 'use_dpop_nonce') return 'The DPoP proof has to contain the nonce in DPoP-Nonce.';
@@ -120,7 +120,7 @@ function demandedOf({ scopes, roles, claims }: Requirement): Readonly<Record<Sho
 export function signedInElsewhere(): GatewayError {
   return refusal(
     400,
-    'The access tokens of this session are refused from now on. They are of a provider where this gateway signs no users in, so the refresh token was sent nowhere and is still valid: revoke it there.',
+    'The access tokens of this session are refused from now on. The refresh token is still valid: this gateway does not sign users in at its provider, so revoke it there.',
   );
 }
 
@@ -251,7 +251,7 @@ export function shareTaken(pool: PoolName): GatewayError {
   );
 }
 
-/** What the requests in flight are called in messages. */
+/** What messages call the requests in flight. */
 const IN_FLIGHT: Readonly<Record<PoolName, string>> = {
   requests: 'requests are in flight',
   websockets: 'WebSockets are open',

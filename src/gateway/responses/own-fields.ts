@@ -35,7 +35,7 @@ export function addOwnFields(
   else addRequestId(fields, answered.requestId);
 }
 
-/** Adds the fields configured on the route to one of the gateway's own answers. */
+/** Adds the fields configured on the route to a response of the gateway's own. */
 export function addSetFields(fields: string[], { route }: Answered['destination']): void {
   if (isOfFile(route)) route.responseEdits?.addToOwn(fields);
 }
@@ -100,7 +100,7 @@ export function rateReport(
   };
 }
 
-/** The report once the units of a request were given back, if the window that it reports is still open. */
+/** The report after the units of a request were returned, if its window is still open. */
 export function withUnitsBack(report: RateReport, units: number, nowMs: number): RateReport {
   if (nowMs >= report.resetsAtMs) return report;
   const remaining = Math.min(report.limit, report.remaining + units);
@@ -140,7 +140,7 @@ interface PolicyReport {
   /** Which of the limits the decision describes. */
   readonly name: string;
   readonly remaining: number;
-  /** Until then the client has no more than `remaining`; monotonic milliseconds. */
+  /** The client has no more than `remaining` until this time; monotonic milliseconds. */
   readonly endsAtMs: number;
   readonly partition: string | null;
 }

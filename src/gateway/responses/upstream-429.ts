@@ -29,7 +29,10 @@ export function readFamily(fields: Fields): RateFamily | null {
   return said !== null && inRange(said) && agreesOnGlobal(said) ? said : null;
 }
 
-/** Reads the fields that have a required form. Returns `null` if one has another form or is repeated, or if `isUnknown` meets one. */
+/**
+ * Reads the fields that have a required form. Returns `null` if one has another form or is repeated, or if `isUnknown` returns true
+ * for one.
+ */
 function readForms(
   fields: Fields,
   forms: ReadonlyMap<string, RegExp>,
@@ -98,7 +101,10 @@ function completedReport(
   };
 }
 
-/** When the limit resets, if both fields are there. With one alone, the gateway's value for the other would contradict it. */
+/**
+ * When the limit resets, if the upstream sends both fields. If it sends only one, it gets none from the gateway, whose value could
+ * contradict it.
+ */
 function resetIn(
   family: RateFamily,
   nowMs: number,
@@ -238,7 +244,7 @@ export function retryAfterIn(fields: Fields, nowMs: number): number | null {
   return Number.isNaN(waitMs) ? null : waitMs;
 }
 
-/** The report of an admitted request in the service's own 429: `t` of `RateLimit` is the wait of its `Retry-After`. */
+/** The report of an admitted request in the service's own 429: `t` of `RateLimit` becomes the wait of its `Retry-After`. */
 export function untilRetry(rate: RateReport | null, waitMs: number, clock: Clock): RateReport | null {
   const policy = rate?.policy ?? null;
   if (rate === null || policy === null) return rate;
@@ -252,7 +258,7 @@ const REWRITTEN: ReadonlySet<string> = new Set([
   ...['etag', 'last-modified', 'expires', 'cache-control', 'retry-after'],
 ]);
 
-/** The upstream's forwarded fields that remain when its 429 is rewritten. */
-export function fieldsBeside(fields: Fields): string[] {
+/** The upstream's forwarded fields that stay when its 429 is rewritten. */
+export function keptFieldsOf(fields: Fields): string[] {
   return withoutFields(fields, name => REWRITTEN.has(name.toLowerCase()));
 }

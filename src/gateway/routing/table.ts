@@ -89,7 +89,7 @@ export function isRoutable(method: string): boolean {
   return ROUTABLE.has(method);
 }
 
-/** Whether a route that a request matches serves its method. Methods that few know are served where they are named alone. */
+/** Whether a route that a request matches serves its method. Rare methods are served only by routes that name them. */
 export function servesMethod(methods: RoutePattern['methods'], method: string): boolean {
   return isRoutable(method) || methods?.includes(method) === true;
 }
@@ -399,7 +399,7 @@ class RouteTree<T> {
 const SLASH = 0x2f;
 const SEMICOLON = 0x3b;
 
-/** Returns the end of a path without a last segment that only is a parameter: to some backends, `/a/;x` is `/a/`. */
+/** Returns the end of a path without a last segment that consists only of parameters: some backends treat `/a/;x` as `/a/`. */
 function endOfNames(path: string): number {
   const slash = path.lastIndexOf('/');
   const isOnlyParameter = path.charCodeAt(slash + 1) === SEMICOLON || path.startsWith('%3B', slash + 1);
@@ -428,7 +428,7 @@ function addToChoice<T>(choice: Choice<T>, methods: readonly string[] | null, fo
   }
   choice.byMethod ??= new Map();
   for (const method of methods) choice.byMethod.set(method, found);
-  // A route that names HEAD overwrites this if it comes later, and is not overwritten if it came before.
+  // A route that names HEAD replaces this one, in whichever order they are added.
   if (takesMethod(methods, 'HEAD') && !choice.byMethod.has('HEAD')) choice.byMethod.set('HEAD', found);
 }
 

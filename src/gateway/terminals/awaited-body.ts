@@ -1,11 +1,11 @@
 import type { BodySink, BodySource, Timer, TimerClock } from '../../core/index.ts';
 
-/** How long the service may take to say 100. RFC 9110, 10.1.1: a client does not wait indefinitely either. */
+/** How long the service may take to send a 100. RFC 9110, 10.1.1: a client does not wait indefinitely either. */
 const MAX_WAIT_MS = 1_000;
 
 /**
- * A request's body that its client holds back (`Expect: 100-continue`) until the service says 100, or has said nothing for a
- * second. Reading it makes the gateway say 100.
+ * A request's body that its client holds back (`Expect: 100-continue`) until the service sends a 100, or has sent nothing for a
+ * second. Reading it makes the gateway send a 100.
  */
 export class AwaitedBody implements BodySource {
   readonly #source: BodySource;
@@ -15,7 +15,7 @@ export class AwaitedBody implements BodySource {
   #timer: Timer | null = null;
   #isOver = false;
 
-  /** @param contain runs what nobody else would catch */
+  /** @param contain runs a callback that has no caller to catch its errors */
   constructor(source: BodySource, clock: TimerClock, contain: (act: () => void) => void) {
     this.#source = source;
     this.#clock = clock;
@@ -26,7 +26,7 @@ export class AwaitedBody implements BodySource {
     return this.#source.started;
   }
 
-  /** Called once for each time the request is sent, until the body has begun. */
+  /** Called each time the request is sent, until the body has begun. */
   start(sink: BodySink): void {
     this.#sink = sink;
     this.#timer ??= this.#clock.after(MAX_WAIT_MS, () => this.#contain(() => this.begin()));
@@ -40,14 +40,14 @@ export class AwaitedBody implements BodySource {
     if (this.started) this.#source.resume();
   }
 
-  /** Reads the body: the service wants it. */
+  /** Begins to read the body: the service wants it. */
   begin(): void {
     if (this.#isOver || this.#sink === null) return;
     this.stop();
     this.#source.start(this.#sink);
   }
 
-  /** Reads nothing that is not being read: the service has answered. */
+  /** Does not begin to read any more: the service has answered. */
   stop(): void {
     this.#isOver = true;
     this.#clock.cancel(this.#timer);

@@ -1,26 +1,26 @@
 import { type BodySink, type BodySource, GrowingBytes, NO_BYTES } from '../../core/index.ts';
 
-/** Takes over once the body is there, or will not be kept any longer. */
+/** The owner of a buffered body, which takes over when the body is complete, or is not buffered any further. */
 interface BufferedBodyOwner {
-  /** Counts what is kept, until the service has taken it. Returns false if there is no room for it. */
+  /** Counts buffered bytes until the service has taken them. Returns false if there is no room for them. */
   keeps(bytes: number): boolean;
-  /** Called once: the body may be sent, which calls `start`. */
+  /** Called once, when the body may be sent by calling `start`. */
   ready(): void;
 }
 
 /**
- * A request's body that is read whole before its upstream is asked, so that a slow client takes no time of a service. One that
- * turns out longer, or finds no room, is streamed from there on.
+ * A request's body that is read to its end before the request is sent, so that a slow client does not occupy a service. If it turns
+ * out too long, or finds no room, the rest is streamed.
  */
 export class BufferedBody implements BodySource, BodySink {
   started = false;
   readonly #source: BodySource;
   readonly #maxBytes: number;
   readonly #owner: BufferedBodyOwner;
-  /** Copied: a piece of a few bytes would hold the whole read that it came with. */
+  /** A copy: keeping a piece of a few bytes would keep the whole read that contained it. */
   readonly #growing: GrowingBytes;
   #held = NO_BYTES;
-  /** What came behind it. Not joined, since there is no room for more. */
+  /** The pieces that arrived when there was no more room. Not joined, since joining needs room. */
   #rest: Buffer[] = [];
   #phase: 'reading' | 'ready' | 'over' = 'reading';
   #sink: BodySink | null = null;
@@ -34,7 +34,7 @@ export class BufferedBody implements BodySource, BodySink {
     this.#owner = owner;
   }
 
-  /** The length of the body, where all of it is kept; else `null`. */
+  /** The length of the body if all of it is buffered; else `null`. */
   get wholeBytes(): number | null {
     return this.#ended && this.#rest.length === 0 ? this.#held.length : null;
   }
@@ -58,7 +58,7 @@ export class BufferedBody implements BodySource, BodySink {
     if (!this.#ended) this.#source.pause();
   }
 
-  /** Called when everything so far has been taken. */
+  /** Called when the sink has taken everything so far. */
   resume(): void {
     this.#isPaused = false;
     this.#drop();
@@ -90,7 +90,7 @@ export class BufferedBody implements BodySource, BodySink {
     this.stop();
   }
 
-  /** Keeps nothing any more: the exchange is over. */
+  /** Drops what is buffered: the exchange is over. */
   stop(): void {
     this.#phase = 'over';
     this.#drop();

@@ -66,7 +66,7 @@ export function forward(exchange: Exchange, destination: To<'forward'>, state: G
   const fields = translateDestination(exchange, destination, written);
   if (fields instanceof GatewayError) return exchange.answerError(fields);
   const path = servicePath(destination.sent, route);
-  // A service could take what follows for a host.
+  // A service could read the text after `//` as a host.
   if (path.startsWith('//'))
     return exchange.answerError(errors.badRequest('the path for the service begins with an empty segment'));
   const forwarding = new Forwarding(exchange, destination, state, {
@@ -74,7 +74,7 @@ export function forward(exchange: Exchange, destination: To<'forward'>, state: G
     target: path + destination.query,
     fields,
     neverIndexed: downstream.neverIndexed,
-    // The price may come as one.
+    // The price may come as a trailer.
     takesTrailers: exchange.head.takesTrailers || translation !== null || hasPrice(exchange),
     upgrade: downstream.framing.upgrade,
     bodyLength: translation === null ? forwardedLength : translation.requestLength(forwardedLength),
@@ -92,15 +92,15 @@ export function forward(exchange: Exchange, destination: To<'forward'>, state: G
   return buffered === null ? forwarding.send() : forwarding.sendBuffered(buffered);
 }
 
-/** Whether the response tells what the request costs. */
+/** Whether the response names the price of the request. */
 function hasPrice({ ruling }: Exchange): boolean {
   return ruling !== null && ruling.price !== null;
 }
 
-/** The longest time that a body is waited for. */
+/** Maximum time to wait for a body that is buffered. */
 const BUFFERED_MS = 60_000;
 
-/** The values of the cookie of `balance` that a client sent. */
+/** The values that a client sent in the cookie of `balance`. */
 function marksIn(cookie: TokenPlaces, fields: Fields): readonly string[] {
   return cookie.tokensIn({ query: '', fields, isWebSocket: false, cookies: true });
 }
@@ -128,7 +128,7 @@ const UNPROCESSED: ReadonlySet<UpstreamFailure['kind']> = new Set([
   'refused',
   'oversized',
 ]);
-/** How often a request is sent that the upstream has certainly not acted on. */
+/** How many times a request is sent, if the upstream has certainly not acted on it. */
 const MAX_ATTEMPTS = 3;
 /** RFC 9110, 15.3.6: a 205 has no content. HTTP/1.1 would send one, HTTP/2 cannot. */
 const RESET_CONTENT = 205;
@@ -146,7 +146,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   marks: readonly string[] = NO_MARKS;
   /** The request's body, if it can be sent again. */
   kept: KeptBody | null = null;
-  /** The same, if its client waits for the service to want it. */
+  /** The body, if its client waits until the service wants it. */
   awaited: AwaitedBody | null = null;
   #buffered: BufferedBody | null = null;
   #late: Timer | null = null;
@@ -157,7 +157,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
   #attempts = 0;
-  /** True from when the request is sent until that fails, or is given up before it began. */
+  /** True while an attempt is sent: from the call of the transport until that fails or is given up. */
   #isSent = false;
   /** True if an attempt failed that the upstream may have acted on. */
   #hasActed = false;
@@ -207,7 +207,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     return SERVED;
   }
 
-  /** Step 10: reads the body first. The place at the upstream is others' meanwhile. */
+  /** Step 10: reads the body first. Meanwhile, the place at the upstream is free for others. */
   sendBuffered(body: BufferedBody): Served {
     const exchange = this.#exchange;
     this.#buffered = body;
@@ -219,12 +219,12 @@ class Forwarding implements CallSink, UpstreamLeg {
     return SERVED;
   }
 
-  /** Sends the request, whose body is there or will be streamed. */
+  /** Sends the request. Its body is buffered, or will be streamed. */
   bodyReady(): void {
     const exchange = this.#exchange;
     exchange.clock.cancel(this.#late);
     if (this.#isAbandoned || !exchange.response.isAwaited) return;
-    // CGI, WSGI and PHP read no chunks: to those a body that came in chunks would be empty.
+    // CGI, WSGI and PHP cannot read chunks, and would see an empty body.
     const bodyLength = this.#buffered?.wholeBytes ?? 0;
     if (bodyLength > 0) this.#request = { ...this.#request, bodyLength };
     upstreamCapacity(exchange, this.#state);
@@ -233,8 +233,8 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   /**
-   * Takes the call that carries the request. The exchange may have ended during the handover: buffered body bytes are read then,
-   * and may be incomplete or malformed.
+   * Takes the call that carries the request. The exchange may already have ended while the request was sent, because that reads
+   * buffered body bytes, which may be incomplete or malformed.
    */
   #follow(call: TransportCall): void {
     this.#call = call;
@@ -321,12 +321,13 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#call?.abort();
   }
 
-  /** Returns the fields of a response that may pass; `null` if it may not, and was answered with an error. */
+  /** Returns the fields of a response that may be forwarded; `null` if it may not, and an error was sent instead. */
   #passable(status: number, answered: Fields): Fields | null {
     this.awaited?.stop();
     const fields = this.#exchange.readPrice(answered);
     if (isChallenge(status)) return this.#challenged(fields);
-    // RFC 9110, 15: no status is above 599. Clients of HTTP/2 reset the stream, those of HTTP/1.1 know what some services mean.
+    // RFC 9110, 15: no status is above 599. HTTP/2 clients reset the stream, while HTTP/1.1 clients understand those that some
+    // services use.
     if (status <= MAX_STATUS || this.#exchange.downstream.protocol === 'http1') return fields;
     this.#refuse(`it answered with the status ${status}, which clients of HTTP/2 do not accept`);
     return null;
@@ -339,15 +340,16 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   /**
-   * Decides about challenges that authenticate the connection to the upstream: it belongs to the client's connection from then
-   * on. Where that has no connection of its own, removes them; if none is left, answers and returns `null`.
+   * Handles challenges that authenticate the connection to the upstream: that connection belongs to the client's connection from
+   * then on. If the client has no connection of its own, removes these challenges; if none is left, sends an error and returns
+   * `null`.
    */
   #challenged(fields: Fields): Fields | null {
     if (!challengesConnection(fields)) return fields;
     const { downstream, head, snapshot } = this.#exchange;
     const { memory, peer, protocol, fields: asked } = downstream;
     const { upstream } = this.#route;
-    // A proxy that nobody listed may give one connection to many clients, too. Browsers send none of these fields.
+    // An unlisted proxy may also share one connection among many clients. Browsers send none of these fields.
     const isProxy =
       memory.trusts(peer, snapshot.trustedProxies) ||
       head.untrustedClaims ||
@@ -374,7 +376,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     const policy = { status, chunked: false, rateLimits, policies, cors: false };
     const kept = keepResponseFields(this.#exchange.withoutPrice(fields), policy);
     const { responseEdits, rewritesLocation } = this.#route;
-    // A 104 names the resource of a resumable upload.
+    // A 104 contains the URL of a resumable upload.
     if (rewritesLocation) this.#rewriteLocations(kept);
     downstream.info(status, responseEdits === null ? kept : responseEdits.removeFrom(kept));
   }
@@ -393,7 +395,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     this.#exchange.response.finish('forwarded', status, reason, out, status === RESET_CONTENT ? '' : body);
   }
 
-  /** Forwards a complete response in parts: it ends with a trailers frame, even if it was nothing but trailers. */
+  /** Forwards a complete response in parts: it ends with a trailers frame, even if it consists of trailers only. */
   #translateWhole(status: number, reason: string, fields: Fields, body: string): void {
     const { dialect, response } = this.#exchange;
     dialect.noteEnd(response, fields);
@@ -442,7 +444,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     const { dialect, response } = this.#exchange;
     dialect.noteEnd(response, trailers);
     const { head, translation } = this.#exchange;
-    // Only the gateway asked for trailers, to learn the price.
+    // The client did not ask for trailers; the gateway did, to learn the price.
     const isUnasked = dialect.protocol === null && hasPrice(this.#exchange) && !head.takesTrailers;
     const kept = isUnasked && translation === null ? NO_FIELDS : dialect.keepTrailers(trailers);
     const { responseEdits } = this.#route;
@@ -464,7 +466,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     }
   }
 
-  /** Sends the request again, if that is safe: to another endpoint if there is one. Returns whether it did. */
+  /** Sends the request again if that is safe, to another endpoint if there is one. Returns whether it did. */
   #repeat(failure: UpstreamFailure, resender: Resender | null): boolean {
     if (!this.#mayRepeat(failure, resender !== null)) return false;
     if (resender === null) {
@@ -489,7 +491,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     return this.#exchange.dialect.upstreamFailed(failure);
   }
 
-  /** The fields for the client with the upstream's response. */
+  /** The fields for the client in the upstream's response. */
   #fieldsBack(status: number, fields: Fields, chunked: boolean): string[] {
     this.answeredAtMs = this.#state.clock.monotonicMs();
     this.kept?.forget();
@@ -501,8 +503,8 @@ class Forwarding implements CallSink, UpstreamLeg {
       );
     dialect.noteEnd(response, fields);
     const out = this.#keep(status, fields, chunked, false);
-    // The service refuses this call by a limit of its own, while ours may have units left: as in a rewritten 429, do not blame
-    // the caller.
+    // The service refuses this call by its own limit, while ours may have units left. As in a rewritten 429, do not blame the
+    // caller.
     const rate = this.#exchange.rateFor(status);
     const report =
       rate === null || response.limitedBy === null ? rate : { ...rate, scope: 'shared' as const };
@@ -510,7 +512,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     return out;
   }
 
-  /** The fields of a response whose service tells its clients about limits of its own. */
+  /** The fields of a response whose service reports its own limits to clients. */
   #fieldsOfService(status: number, fields: Fields, chunked: boolean): string[] {
     const { response } = this.#exchange;
     const isShared = firstValue(fields, 'x-ratelimit-scope')?.toLowerCase() === 'shared';
@@ -532,7 +534,7 @@ class Forwarding implements CallSink, UpstreamLeg {
     return out;
   }
 
-  /** Has the client stay at the endpoint that answered, unless its cookie says so already. */
+  /** Adds the cookie that keeps the client at the endpoint that answered, unless its own cookie already does. */
   #addCookie(out: string[]): void {
     const { balance } = this.#route.upstream;
     if (typeof balance === 'string') return;
@@ -584,10 +586,10 @@ class Forwarding implements CallSink, UpstreamLeg {
   }
 
   /**
-   * Whether the request may be sent again: only if the upstream cannot have acted on it, or if acting twice changes nothing. The
-   * former holds if no byte has left, or if the upstream says so, and a body that was begun can be sent again while it is kept; the latter, for an idempotent request without a body.
-   * Without another endpoint, the failure must be the reset of a reused connection: that may have been closed as idle, while a
-   * service that resets a request at once would do so again.
+   * Whether the request may be sent again: only if the upstream cannot have acted on it, or if acting twice changes nothing. It
+   * cannot have acted if no byte was sent, or if it says so; then a body that was begun must still be kept. Acting twice changes
+   * nothing if the request is idempotent and has no body. Without another endpoint, the failure must also be the reset of a reused
+   * connection, which may have been closed as idle. A service that resets a request on a new connection would do so again.
    */
   #mayRepeat({ kind, responseBegun, onReusedConnection }: UpstreamFailure, hasOthers: boolean): boolean {
     if (responseBegun) return false;

@@ -1,9 +1,8 @@
 import { type BodySink, type BodySource, GrowingBytes, NO_BYTES } from '../../core/index.ts';
 
 /**
- * A request's body that can be sent again while it is short: it is kept until the upstream answers. One that comes in one piece is
- * not copied: a piece is not written to again once it was handed over. Others are joined, since each piece takes 230 bytes in
- * addition to its own.
+ * A short request body that can be sent again: it is kept until the upstream answers. A body in one piece is not copied, since
+ * pieces are not changed after they were passed on. Several pieces are joined, since each takes 230 bytes in addition to its own.
  */
 export class KeptBody implements BodySource, BodySink {
   started = false;
@@ -25,12 +24,12 @@ export class KeptBody implements BodySource, BodySink {
     return Math.max(this.#held?.length ?? 0, this.#growing.roomBytes);
   }
 
-  /** Whether `start` may be called another time. */
+  /** Whether `start` may be called again. */
   get mayRestart(): boolean {
     return this.#held !== null;
   }
 
-  /** Passes the body to this sink, from its first byte. The sink before it must take no more. */
+  /** Passes the body to this sink, from its first byte. The previous sink must take no more. */
   start(sink: BodySink): void {
     this.#sink = sink;
     if (this.started) this.#restart(sink);
@@ -63,7 +62,7 @@ export class KeptBody implements BodySource, BodySink {
     this.#sink?.fail();
   }
 
-  /** Keeps nothing any more: the upstream has answered. */
+  /** Drops what is kept: the upstream has answered. */
   forget(): void {
     this.#held = null;
     this.#growing.forget();
@@ -80,7 +79,7 @@ export class KeptBody implements BodySource, BodySink {
     const held = this.#held ?? NO_BYTES;
     const more = held.length === 0 || sink.chunk(held);
     if (this.#ended) sink.end();
-    // The sink before may have paused it.
+    // The previous sink may have paused it.
     else if (more) this.#source.resume();
     else this.#source.pause();
   }

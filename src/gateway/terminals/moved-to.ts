@@ -6,7 +6,7 @@ import { errors } from '../responses/index.ts';
 
 /**
  * Translates the `Destination` of a MOVE or COPY like the path of the request, for a service that gets other paths than clients
- * send. It must lead to the same route: what the service has outside of the route is not for its clients.
+ * send. It must lead to the same route: a client must not reach paths of the service outside of the route.
  */
 export function translateDestination(
   exchange: Exchange,

@@ -37,7 +37,7 @@ function serveSignOut(exchange: Exchange, signIn: SignIn): Served {
   const { caller, addressKey, refusedToken, generation } = exchange;
   if (caller === null) return exchange.answerError(errors.unauthenticated(refusedToken, exchange));
   const endSession = async () => generation.identity?.endSession(caller);
-  // The refresh token belongs to another provider than the one it would be sent to.
+  // The refresh token would be sent to a provider that did not issue it.
   if (caller.issuer !== signIn.issuer)
     return answerLater(exchange, endSession(), () => exchange.answerError(errors.signedInElsewhere()));
   return serveBody(exchange, body => signIn.signOut(body, addressKey, endSession));
@@ -50,7 +50,7 @@ function serveBody(exchange: Exchange, use: Use): Served {
   const refusal = bodyRefusal(exchange);
   if (refusal !== null) return exchange.answerError(refusal);
   return readCompleteBody(exchange, MAX_REQUEST_BYTES, body =>
-    // The promise always settles: the provider has a timeout.
+    // The promise always settles, because requests to the provider time out.
     answerLater(exchange, use(body), response => reply(exchange, response)),
   );
 }
@@ -76,7 +76,7 @@ export function serveNotice(exchange: Exchange, { route }: To<'notice'>): Served
     return exchange.answerError(errors.wrongMethod(route.methods.join(', ')));
   return readCompleteBody(exchange, MAX_NOTICE_BYTES, body => {
     const contentType = firstValue(exchange.downstream.fields, 'content-type');
-    // The promise always settles: fetching keys has a timeout, and so has Redis.
+    // The promise always settles, because fetching keys and Redis time out.
     const taken = notices.take({ kind: route.notice, contentType, body, address: exchange.addressKey });
     return answerLater(exchange, taken, response => finishWith(exchange, response));
   });
@@ -171,7 +171,7 @@ function answerLater<Outcome>(
 export function serveOptions(exchange: Exchange, { route, path }: To<'options'>): Served {
   const { routes, namedMethods } = exchange.snapshot;
   const found = (method: string) => routes.find(method, exchange.host, path)?.value ?? null;
-  // Includes OPTIONS, which this answers.
+  // Includes OPTIONS, which the gateway answers here.
   const isServed = (method: string) => route === null || method === 'OPTIONS' || found(method) !== null;
   const isNamed = (method: string) => servesMethod(found(method)?.methods ?? null, method);
   const named = route === null ? [] : [...namedMethods.keys()].filter(isNamed);

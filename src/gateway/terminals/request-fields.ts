@@ -10,7 +10,7 @@ import type { Exchange, To } from '../exchange/index.ts';
 
 const NO_FIELDS: Fields = [];
 
-/** @param isAwaited whether the service is asked first whether it wants the body */
+/** @param isAwaited whether the service decides if it wants the body (`Expect: 100-continue`) */
 export function fieldsFor(
   exchange: Exchange,
   destination: To<'forward'>,
@@ -71,8 +71,8 @@ function traceFor({ trace }: Exchange): Fields {
 }
 
 /**
- * The fields that identify the sender: the caller from the token, and the connection's client certificate. A proxy that is
- * trusted to report its client's certificate does not have its own sent.
+ * The fields that identify the sender: the caller from the token, and the connection's client certificate. Omits the certificate of
+ * a proxy that is trusted to report the one of its client.
  */
 function identityFor(exchange: Exchange): Fields {
   const { downstream, head, token, destination } = exchange;
@@ -83,7 +83,7 @@ function identityFor(exchange: Exchange): Fields {
   return [...caller, 'Client-Cert', clientCertificate];
 }
 
-/** The proof of a token that the service has to check itself, since the route does not. */
+/** The proof of a token that the service has to check itself, because the route does not. */
 function proofFor(
   { proof, proofForHop }: Exchange['head'],
   { authentication, isPreflight }: Exchange['destination'],
@@ -105,7 +105,7 @@ export function authorizationFor(
   return token === null || token.token === null ? null : `Bearer ${token.token}`;
 }
 
-/** The field with the API key: a valid one, or any where the route looks at none, as with tokens. */
+/** The field with the API key: a valid key, or any value if the route does not check it, as with tokens. */
 function apiKeyFor({ token, destination, snapshot }: Exchange, key: string): Fields {
   const keys = snapshot.identity?.apiKeys ?? null;
   if (keys === null || !keys.forward || destination.isPreflight) return NO_FIELDS;

@@ -29,7 +29,7 @@ export class UpstreamRefusal {
   readonly #parts: UpstreamRefusalDependencies;
   /** The fields of the refusal if it is forwarded. */
   readonly #passing: string[];
-  /** What its head says; `null` if the response is rewritten whatever the body says. */
+  /** The content of its head; `null` if the response is rewritten whatever the body says. */
   readonly #contractHead: responses.ContractHead | null;
   readonly #growing = new GrowingBytes(HELD_MAX_BYTES);
   #held = NO_BYTES;
@@ -42,7 +42,7 @@ export class UpstreamRefusal {
     this.#parts = parts;
     this.#passing = this.#keep(true);
     const spoken = responses.contractHead(this.#passing);
-    // Without a bucket, nothing could supply what the head leaves out.
+    // Without a bucket, the gateway cannot add what the head lacks.
     const mayPass = spoken !== null && (responses.isWhole(spoken) || parts.exchange.rate !== null);
     this.#contractHead = mayPass ? spoken : null;
   }
@@ -115,10 +115,10 @@ export class UpstreamRefusal {
     const refusal = responses.rewritten429(theirs, exchange.clock.epochMs());
     const { reason, fields, body } = responses.renderError(refusal);
     const family = responses.readFamily(this.#passing);
-    // Keep the upstream's own six headers, which describe its bucket: ours would show units left, which some clients trust more
-    // than the wait.
+    // Keep the upstream's own six fields, which describe its bucket: ours would show units left, which some clients trust more than
+    // the wait.
     const isTheirs = family !== null && responses.isWholeBucket(family);
-    for (const part of responses.fieldsBeside(isTheirs ? this.#passing : this.#keep(false)))
+    for (const part of responses.keptFieldsOf(isTheirs ? this.#passing : this.#keep(false)))
       fields.push(part);
     const rate = isTheirs ? null : responses.untilRetry(exchange.rate, refusal.retryAfterMs, exchange.clock);
     if (rate === null && !isTheirs) fields.push('X-RateLimit-Scope', 'shared');
@@ -146,7 +146,7 @@ export class UpstreamRefusal {
 }
 
 /**
- * The fields of a 429 that is forwarded unchanged: its own of the rate-limit family, completed, if they follow the contract. For
+ * The fields of a 429 that is forwarded unchanged: if its rate-limit fields follow the contract, they stay and are completed. For
  * routes with `upstream_429: pass`.
  *
  * @param keep the upstream's forwarded fields, with or without those of the family

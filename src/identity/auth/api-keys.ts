@@ -33,7 +33,7 @@ interface ApiKeyDependencies {
   readonly listener: Pick<core.AuthListener, 'tokenKnown' | 'tokenRefused' | 'budgetSpent'>;
 }
 
-/** A key: its first letters, so that scanners for secrets find it, and 256 random bits in base64url. */
+/** A key: a fixed prefix, by which scanners for secrets recognise it, and 256 random bits in base64url. */
 const KEY = /^weir_[A-Za-z0-9_-]{43}$/;
 
 /** Makes the text of a key from 256 random bits. */
@@ -48,7 +48,10 @@ export function digestOfApiKey(key: string): string {
 
 type Callers = ReadonlyMap<string, Caller>;
 
-/** The API keys in use, whatever is reloaded. Streams keep this, and so no file that is no longer in use. */
+/**
+ * The API keys in use. Stays the same through reloads: streams keep this, so that they do not keep the files of earlier
+ * configurations in memory.
+ */
 export class KeysInUse implements LastingVerifier {
   #callers: Callers;
   #parts: ApiKeyDependencies;
@@ -63,7 +66,7 @@ export class KeysInUse implements LastingVerifier {
     this.#parts = parts;
   }
 
-  /** A line that a reload removes ends the streams of its callers, as does one of its keys. */
+  /** A reload that removes the line of a caller, or the key that it used, ends the caller's streams. */
   endOf({ session, principal }: Caller): core.TokenEnd | null {
     const caller = this.#callers.get(session);
     if (caller?.principal !== principal) return 'inactive';
@@ -77,8 +80,8 @@ export class KeysInUse implements LastingVerifier {
 }
 
 /**
- * Turns API keys into callers. All callers are made in advance. A key is found by its digest, so neither its lookup nor the memory of
- * the process tells anything about other keys.
+ * Turns API keys into callers. All callers are made in advance. A key is found by its digest, so neither the time of a lookup nor
+ * the memory of the process reveals a key.
  */
 export class ApiKeys {
   /** Shared with the configurations before and after. */
@@ -86,7 +89,7 @@ export class ApiKeys {
   readonly #callers: Callers;
   readonly #parts: ApiKeyDependencies;
 
-  /** @param before those of the configuration in use, if it has any */
+  /** @param before the API keys of the configuration in use, if it has any */
   constructor(options: ApiKeyOptions, parts: ApiKeyDependencies, before: ApiKeys | null = null) {
     const callers = options.lines.flatMap(line =>
       line.digests.map(digest => [digest, callerOf(line, digest, options)] as const),
@@ -124,12 +127,12 @@ export class ApiKeys {
     return accepted;
   }
 
-  /** Comes into use. */
+  /** Puts these keys into use. */
   serve(): void {
     this.inUse.use(this.#callers, this.#parts);
   }
 
-  /** Called when a configuration without keys comes into use. */
+  /** Called when a configuration without keys replaces this one. */
   retire(): void {
     this.inUse.use(new Map(), this.#parts);
   }
@@ -157,11 +160,11 @@ function callerOf(
     claims: NO_CLAIMS,
     kind,
     class: line.class ?? kind,
-    // Never the principal of a token: those begin with another word.
+    // Never equals the principal of a token, which begins with another word.
     principal: principalOf('key', [line.name]),
     expiresAtMs: line.notAfterMs ?? Number.POSITIVE_INFINITY,
     identityFields: identityFields(named, identityHeaders),
-    rulings: judgeRequirements(grantsOf(line), requirements, [], false),
+    shortfalls: judgeRequirements(grantsOf(line), requirements, [], false),
   };
 }
 

@@ -5,7 +5,7 @@ import type { BudgetOptions } from './options.ts';
 /** Decides whether another token of an address may be checked. */
 export type CheckBudget = Pick<VerificationBudget, 'waitMs' | 'failed'>;
 
-/** The budget of failed verifications, which does not delay tokens that have already passed. */
+/** The budget of failed verifications, for tokens. It does not delay those that have passed before. */
 export type TokenBudget = Pick<VerificationBudget, keyof CheckBudget | 'giveBack' | 'hasPassed' | 'passed'>;
 
 // Offsets of words in a record: the window of one address, opened by its first failure.
@@ -15,7 +15,7 @@ const CLOSES = FAILURES + 1;
 /** The start of the second for which checks after a spent budget are counted. */
 const SECOND = CLOSES + 2;
 const CHECKS = SECOND + 2;
-/** Which list it is in. */
+/** The list that the record is in. */
 const LIST = CHECKS + 1;
 // The neighbours of the record in its list, as record number + 1; 0 where there is no neighbour.
 const OLDER = LIST + 1;
@@ -192,7 +192,7 @@ export class VerificationBudget {
     this.#lists.add(list + SIZE, -1);
   }
 
-  /** Sets a word of a neighbour, or the end of the list if there is none. */
+  /** Sets a word of a neighbour, or the end of the list if there is no neighbour. */
   #setNeighbour(at: number, word: number, value: number, end: number): void {
     if (at >= 0) this.#table.records.set(at * WIDTH + word, value);
     else this.#lists.set(end, value);
@@ -238,7 +238,7 @@ const NEXT = 2 * CHECKS_PER_SECOND;
 export class OwnerChecks {
   readonly #clock: Clock;
   readonly #memory: TableMemory;
-  /** When a second will have passed since each of the last checks, by the monotonic clock. */
+  /** For each of the last checks, the moment a second later, on the monotonic clock. */
   readonly #words: Words;
 
   constructor(clock: Clock, memory: TableMemory) {

@@ -42,7 +42,7 @@ export interface Caller extends Revocable {
   /** The token is refused from this moment on: `exp` plus the leeway, since the epoch. */
   readonly expiresAtMs: number;
   /**
-   * The key that signed the token. Once the key leaves the key set, the token is no longer accepted. `null` if it is not a JWT.
+   * The key that verified the signature. Once it leaves the key set, the token is no longer accepted. `null` if it is not a JWT.
    */
   readonly key: VerificationKey | null;
   /** When the provider was asked about the token, on the monotonic clock; `null` unless it is opaque. */
@@ -58,8 +58,8 @@ export interface Caller extends Revocable {
    * none.
    */
   readonly claims: JsonObject;
-  /** What the token lacks for each requirement: read it with `shortfallOf`. */
-  readonly rulings: string;
+  /** What the token lacks for each requirement, in the form that `shortfallOf` reads. */
+  readonly shortfalls: string;
   /** The version of the issuer's revocations that the token was last checked against; 0 if never. */
   passedVersion: number;
 }
@@ -101,7 +101,7 @@ export function callerOf(
     proofKey: boundKey(claims),
     identityFields: identityFields(claims, options.identityHeaders),
     claims: keptOf(claims, options.keptClaims),
-    rulings: judgeRequirements(claims, options.requirements, options.roleClaims),
+    shortfalls: judgeRequirements(claims, options.requirements, options.roleClaims),
     passedVersion: 0,
   };
 }
@@ -122,8 +122,8 @@ function identifyingClaims(
 }
 
 /** What the caller's token lacks for a requirement of its configuration; `null` if nothing. */
-export function shortfallOf({ rulings }: Caller, requirement: Requirement): Shortfall | null {
-  return shortfallIn(rulings, requirement);
+export function shortfallOf({ shortfalls }: Caller, requirement: Requirement): Shortfall | null {
+  return shortfallIn(shortfalls, requirement);
 }
 
 /** The value of a claim that the caller's token has, or `undefined`. Only claims of `keptClaims` are found. */
@@ -135,7 +135,7 @@ function keptOf(claims: JsonObject, names: readonly string[]): JsonObject {
   const kept = names
     .map(name => [name, claimAt(claims, name)] as const)
     .filter(([, value]) => value !== undefined);
-  // `fromEntries` defines members, so that a claim named `__proto__` becomes one as well.
+  // `fromEntries` also creates own members for names such as `__proto__`.
   return kept.length === 0 ? NO_CLAIMS : Object.fromEntries(kept);
 }
 
@@ -178,7 +178,7 @@ export function identityFields(claims: JsonObject, headers: readonly IdentityHea
   return fields;
 }
 
-/** As `fieldValueOf`, but a list becomes one line: elements between commas, those inside one encoded. */
+/** As `fieldValueOf`, but writes a list in one line, separated by commas; commas inside an element are encoded. */
 function identityValueOf(claim: unknown): string | null {
   if (!Array.isArray(claim)) return fieldValueOf(claim);
   const elements = claim.map(fieldValueOf).filter(value => value !== null);

@@ -21,7 +21,7 @@ export class IssuerVerifiers implements TokenVerifier {
 
   verify(token: string, address: string): Verdict | Promise<Verdict> {
     const tokenHash = hashOf(token);
-    // A few lookups cost less than parsing a token to learn its issuer.
+    // Look it up first: that costs less than parsing the token to learn its issuer.
     for (const verifier of this.#verifiers) {
       const known = verifier.recall(tokenHash);
       if (known !== null) return known;
@@ -34,7 +34,7 @@ export class IssuerVerifiers implements TokenVerifier {
     return this.refuse(typeof issuer === 'string' ? invalid('issuer') : lacking('iss'));
   }
 
-  /** The checks of the configuration leave no issuer to two verifiers. */
+  /** The configuration is checked: no issuer has two verifiers. */
   #verifierOf(issuer: string): Verifier | undefined {
     const isTenant = ({ tenants }: Verifier) => tenants !== null && tenantIn(issuer, tenants) !== null;
     return this.#byIssuer.get(issuer) ?? this.#verifiers.find(isTenant);

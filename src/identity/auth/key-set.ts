@@ -61,7 +61,7 @@ export class KeySet {
   #retired: boolean;
   #closed = false;
 
-  /** @param before keys already known for the same issuer, used until the first fetch succeeds */
+  /** Continue the version: remembered refusals depend on it. */
   constructor(options: KeySetOptions, dependencies: KeySetDependencies, before: KeySet | null = null) {
     this.#options = options;
     this.#dependencies = dependencies;
@@ -115,8 +115,8 @@ export class KeySet {
   }
 
   /**
-   * The keys that may have made the signature: those that the token names, else those without such a name (google/jwt_verify_lib#65),
-   * or all if it names none. A key that names its issuer signs for no other tenant.
+   * The keys that may have made the signature: those that the token names, else keys without an id (google/jwt_verify_lib#65), or
+   * all if it names none. A key that names its issuer signs for no other tenant.
    */
   candidates(
     { algorithm, claims, ...token }: KeyName & Pick<Jwt, 'algorithm' | 'claims'>,
@@ -241,7 +241,7 @@ export class KeySet {
   }
 }
 
-/** Whether the names of a token leave open that it means this key: a name says nothing about keys that have none of its sort. */
+/** Whether a token's names do not rule out this key: they say nothing about a key that has no name of the same sort. */
 function mayBeMeant({ id, thumbprints }: VerificationKey, { keyId, thumbprint }: KeyName): boolean {
   return (keyId === null || id === null) && (thumbprint === null || thumbprints.length === 0);
 }

@@ -152,7 +152,7 @@ function refuseKind({ claims, type }: Pick<Jwt, 'claims' | 'type'>): Flawed | nu
   if (Object.hasOwn(claims, 'nonce')) return flawedNotice('token_kind');
   const events = member(claims, 'events');
   if (!isJsonObject(events)) return lacks('events');
-  // The value ought to be {}, which PHP writes as [].
+  // The value should be {}, which PHP writes as [].
   const event = member(events, EVENT);
   return isJsonObject(event) || Array.isArray(event) ? null : lacks('events');
 }
@@ -249,7 +249,7 @@ function readPushTimes(claims: JsonObject, { nowS, leewayS }: NoticeTerms): Push
   return { kind: 'push', id, expiresS, notBeforeS };
 }
 
-/** More milliseconds than a push can be valid for, with ten minutes of leeway on both sides. */
+/** More milliseconds than a push can be valid for, plus ten minutes of leeway before and after. */
 const ARRIVALS = 2 ** 21;
 
 /** Orders pushes by expiry, then by arrival. */

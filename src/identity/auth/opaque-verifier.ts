@@ -15,9 +15,9 @@ interface OpaqueDependencies {
     token: string,
     address: string | null,
     maxAgeMs: number,
-  ) => core.ToldOfToken | Promise<core.ToldOfToken>;
+  ) => core.TokenReply | Promise<core.TokenReply>;
   readonly revocations: IssuerRevocations;
-  /** Limits how many questions an address can cause; `null` if they are not limited. */
+  /** Limits how many requests to the provider an address can cause; `null` for no limit. */
   readonly budget: TokenBudget | null;
   readonly clock: core.Clock;
   readonly listener: core.AuthListener;
@@ -26,15 +26,18 @@ interface OpaqueDependencies {
 /** The characters of a bearer token (RFC 6750, 2.1). The provider is not asked about anything else. */
 const BEARER_TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
-/** Negative answers are kept for this part of `cache`, at least a second: a client may use a token before its provider knows it. */
+/**
+ * Negative answers are cached for this fraction of `cache`, but at least a second: a client may use a token before its provider
+ * knows it.
+ */
 const NEGATIVE_PART = 1 / 10;
 const LEAST_NEGATIVE_MS = 1_000;
 
 /**
- * Turns opaque tokens into callers by what the provider says about them (RFC 7662). Knows tokens by their hashes. There is one
- * question about a token at a time, and an answer is used for as long as the configuration says.
+ * Turns opaque tokens into callers by introspection (RFC 7662). Identifies tokens by their hashes. There is at most one request
+ * about a token at a time, and an answer is used for as long as the configuration says.
  *
- * Anyone can send tokens that cause a question. So each counts as a failed verification of its address until the provider has said
+ * Anyone can send tokens that cause a request. So each counts as a failed verification of its address until the provider has said
  * that the token is active. Asking again about a token that was active costs its address nothing: many users may share one.
  */
 export class OpaqueVerifier implements TokenVerifier {
@@ -42,18 +45,18 @@ export class OpaqueVerifier implements TokenVerifier {
   readonly #cacheMs: number;
   readonly #parts: OpaqueDependencies;
   /**
-   * Asks as the configuration in use does, whose client may have another secret than when a stream began. Shared with the
-   * verifiers before and after.
+   * Asks the provider with the current configuration, whose client may have another secret than when a stream began. Shared with
+   * the previous and the next verifier.
    */
   readonly #inUse: { ask: OpaqueDependencies['ask'] };
   readonly #callers: RecentMap<Caller>;
   readonly #refusals: Refusals;
-  /** Questions in progress, with the age that their answers may have. */
+  /** Requests in progress, each with the maximum age of its answer. */
   readonly #asking = new Map<string, { readonly verdict: Promise<Verdict>; readonly answerAgeMs: number }>();
-  /** What later answers said about the callers of streams in progress. */
+  /** The latest answers about the callers of streams in progress. */
   readonly #reviews = new WeakMap<Caller, { readonly askedAtMs: number; readonly isOver: boolean }>();
 
-  /** @param before that of the configuration in use, for the same issuer */
+  /** @param before the verifier of the configuration in use, for the same issuer */
   constructor(
     options: AccessTokenOptions,
     cacheMs: number,
@@ -75,7 +78,7 @@ export class OpaqueVerifier implements TokenVerifier {
     return verdict instanceof Promise ? verdict.then(each => this.#reported(each)) : this.#reported(verdict);
   }
 
-  /** Judges a token that comes straight from the provider. Counts no refusal, and draws on no budget. */
+  /** Judges a token that comes straight from the provider. Counts no refusal, and uses no budget. */
   async preview(token: string): Promise<Verdict> {
     const verdict = await this.#judge(token, null, this.#cacheMs);
     const isUnbound = 'proofKey' in verdict && verdict.proofKey === null;
@@ -102,7 +105,10 @@ export class OpaqueVerifier implements TokenVerifier {
     return accepted;
   }
 
-  /** Asks the provider again, in the background, once its answer is old. Without a new answer, the token lasts until its `exp`. */
+  /**
+   * Asks the provider again, in the background, once its answer is too old. If the provider does not answer, the token stays valid
+   * until its `exp`.
+   */
   endOf(caller: Caller, token: string | null): core.TokenEnd | null {
     const revoked = this.#parts.revocations.refusalOf(caller);
     if (revoked !== null) return revoked;
@@ -116,12 +122,12 @@ export class OpaqueVerifier implements TokenVerifier {
     return null;
   }
 
-  /** Comes into use. */
+  /** Puts this verifier into use. */
   serve(): void {
     this.#inUse.ask = this.#parts.ask;
   }
 
-  /** Forgets the tokens that it remembers, since few requests still use it. */
+  /** Clears the remembered tokens, since few requests still use this verifier. */
   forget(): void {
     this.#callers.clear();
     this.#refusals.forget();
@@ -138,9 +144,9 @@ export class OpaqueVerifier implements TokenVerifier {
     return verdict.kind === 'invalid' ? this.refuse(verdict) : verdict;
   }
 
-  /** @param address whose budget is drawn on; `null` if no client has sent the token */
+  /** @param address the address whose budget is charged; `null` if no client has sent the token */
   #judge(token: string, address: string | null, maxAgeMs: number): Verdict | Promise<Verdict> {
-    // 1. Find what is known, and a question that others wait for.
+    // 1. Find what is known about the token, or a request in progress.
     if (!BEARER_TOKEN.test(token)) return invalid('malformed');
     const tokenHash = hashOf(token);
     const known = this.#callers.get(tokenHash);
@@ -151,7 +157,7 @@ export class OpaqueVerifier implements TokenVerifier {
     const asking = this.#asking.get(tokenHash);
     if (asking !== undefined && asking.answerAgeMs <= answerAgeMs) return asking.verdict;
 
-    // 2. Ask the budget, unless the token was active before.
+    // 2. Check the budget, unless the token was active before.
     const { budget: own } = this.#parts;
     const isFree = known !== undefined || address === null || own?.hasPassed(tokenHash) === true;
     const budget = isFree ? null : own;
@@ -164,7 +170,7 @@ export class OpaqueVerifier implements TokenVerifier {
     const window = budget?.failed(address ?? '', 1) ?? 0;
     const verdict: Promise<Verdict> = told.then(each => {
       if (this.#asking.get(tokenHash)?.verdict === verdict) this.#asking.delete(tokenHash);
-      // A question that did not reach the provider has cost it nothing.
+      // A request that did not reach the provider has cost it nothing.
       const isCharged = 'error' in each ? each.reached : each.members === null;
       if (!isCharged) budget?.giveBack(address ?? '', window);
       return this.#conclude(each, tokenHash);
@@ -173,7 +179,7 @@ export class OpaqueVerifier implements TokenVerifier {
     return verdict;
   }
 
-  #conclude(told: core.ToldOfToken, tokenHash: string): Verdict {
+  #conclude(told: core.TokenReply, tokenHash: string): Verdict {
     if ('error' in told) return { kind: 'unanswered', error: told.error };
     const { members, askedAtMs } = told;
     const verdict = members === null ? invalid('inactive') : this.#callerOf(members, tokenHash, askedAtMs);
@@ -196,7 +202,8 @@ export class OpaqueVerifier implements TokenVerifier {
     const { clock } = this.#parts;
     const nowMs = clock.epochMs();
     const askedAtS = Math.floor((nowMs - clock.monotonicMs() + askedAtMs) / 1_000);
-    // RFC 7662 makes both optional. The provider has said that the token was valid when it was asked, so older marks have no say.
+    // RFC 7662 makes both claims optional. The provider has said that the token was valid when it was asked, so older not-before
+    // marks do not apply.
     const claims = { iss: this.#options.issuer, iat: askedAtS, ...members };
     const refusal = refuseClaims({ claims, type: typeIn(members) }, this.#options, nowMs);
     if (refusal !== null) return refusal;
@@ -213,16 +220,16 @@ export class OpaqueVerifier implements TokenVerifier {
   }
 }
 
-/** Some providers write every member that they know, with null where they have nothing to say. */
+/** Some providers write every member that they know, with null for those without a value. */
 function withoutNulls(members: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
 }
 
-/** The kind of token that an answer names, as the header of a JWT names it; `null` if it names none. */
+/** The kind of token that an answer names, in the words of a JWT header; `null` if it names none. */
 function typeIn(members: JsonObject): string | null {
   const type = member(members, 'token_type');
   if (type === undefined) return null;
-  // A token for DPoP is checked by its key, so the answer must name that key.
+  // A DPoP token is checked by its key, so the answer must contain that key.
   const isBound = member(members, 'cnf') !== undefined;
   const kinds = isBound ? /^(?:bearer|access_token|dpop)$/i : /^(?:bearer|access_token)$/i;
   return typeof type === 'string' && kinds.test(type) ? 'at+jwt' : 'another';

@@ -4,17 +4,19 @@ import type { Tenants } from '../../core/index.ts';
 export interface AccessTokenOptions {
   /** The `iss` of every token, compared character by character. */
   readonly issuer: string;
-  /** Whose `iss` has a claim in place of a part of `issuer`; `null` if it has to be that very text. */
+  /** Set if tokens have a claim in place of a part of `issuer`; `null` if their `iss` must equal `issuer`. */
   readonly tenants: Tenants | null;
   /** Whether tokens of other issuers are accepted as well. Principals then begin with the issuer. */
   readonly isOneOfSeveral: boolean;
-  /** The names of which a token must have one as its audience; `null` if the operator allows any. */
+  /** Accepted audiences: a token must have one of them. `null` if the operator allows any. */
   readonly audience: readonly string[] | null;
   /** The claim that names the audience of a token, usually `aud`. */
   readonly audienceClaim: string;
   /**
-   * What tells an access token from an ID token: `access`, what the standards and its audience say; or a claim that, next to the
-   * standards' marks, only access tokens have. `access_or_id`: nothing does, so ID tokens without a mark are accepted as well.
+   * How to distinguish an access token from an ID token.
+   * - `access`: by the marks of the standards, and its audience
+   * - a claim: by that as well, which only access tokens have
+   * - `access_or_id`: not at all, so ID tokens without a mark are accepted
    */
   readonly tokenKind: 'access' | 'access_or_id' | ClaimMark;
   /** The gateway's own client id at the provider, or `null`. ID tokens made for the gateway carry it as `aud`. */
@@ -23,7 +25,7 @@ export interface AccessTokenOptions {
   readonly principal: readonly string[];
   /** Which callers are bots; `null` if none are. */
   readonly bots: BotRule | null;
-  /** The classes that callers may belong to; the first that fits counts. */
+  /** The classes that callers may belong to; the first that matches counts. */
   readonly classes: readonly ClassRule[];
   /** Header fields that identify the caller to the upstream, in the order they are sent. */
   readonly identityHeaders: readonly IdentityHeader[];
@@ -37,7 +39,7 @@ export interface AccessTokenOptions {
   readonly dpop: 'off' | 'accepted' | 'required';
   /** How far the issuer's clock may be ahead of or behind ours. */
   readonly leewayMs: number;
-  /** The longest accepted time from `iat` to `exp`; `null` for no limit. */
+  /** Maximum time from `iat` to `exp`; `null` for no limit. */
   readonly maxLifetimeMs: number | null;
 }
 
@@ -57,7 +59,7 @@ export interface BotRule extends ClaimMark {
   readonly principal: readonly string[];
 }
 
-/** What a route requires of a token in addition to being valid: all of it. */
+/** What a route requires of a token, in addition to being valid. All of it must be met. */
 export interface Requirement {
   /** Its index among all requirements of the configuration. */
   readonly index: number;
@@ -88,7 +90,7 @@ export interface ClassRule {
 }
 
 export interface IdentityHeader {
-  /** The name of the field sent upstream, `X-Auth-Subject`. */
+  /** The name of the field sent upstream, such as `X-Auth-Subject`. */
   readonly name: string;
   readonly claim: string;
 }
@@ -98,7 +100,7 @@ export interface KeySetOptions {
   readonly refreshMs: number;
   /** How long after a fetch unknown keys do not cause another. */
   readonly cooldownMs: number;
-  /** The longest that one fetch may take, from the request to the last byte of the response. */
+  /** Maximum time of one fetch, from the request to the last byte of the response. */
   readonly fetchTimeoutMs: number;
   /** The largest accepted response. */
   readonly maxBytes: number;
@@ -121,7 +123,7 @@ export interface BudgetOptions {
   readonly periodMs: number;
   /** Checks per second that an address still gets once its budget is spent. */
   readonly checksPerSecond: number;
-  /** How long before its announced end a window counts as closed. */
+  /** A window counts as closed this long before its announced end. */
   readonly slackMs: number;
   /** The maximum number of addresses being counted, and of addresses with a spent budget. */
   readonly maxAddresses: number;

@@ -1,16 +1,16 @@
 import type { Requirement, Role } from './options.ts';
 import { claimAt, holdsOne, isJsonObject, type JsonObject, member } from './token/index.ts';
 
-/** What a token lacks; the first of these if it lacks several. */
+/** What a token lacks. If it lacks several, the first of these counts. */
 export type Shortfall = 'scopes' | 'roles' | 'claims';
 
-/** The letter of each ruling. A requirement without one is not met. */
+/** The letter of each outcome. A requirement without a letter counts as not met. */
 const MET = 'm';
 const LACKING: Readonly<Record<Shortfall, string>> = { scopes: 's', roles: 'r', claims: 'c' };
 
 /**
  * Checks the claims of a verified token against every requirement. Returns one letter per requirement, in order: a short text,
- * since it is kept for 50,000 callers.
+ * because up to 50,000 callers keep one.
  *
  * @param roleClaims further claims that list roles
  * @param hasClaims false for an API key, which grants scopes and roles alone
@@ -33,8 +33,8 @@ export function judgeRequirements(
 }
 
 /** What a token lacks for a requirement, by the letters of `judgeRequirements`; `null` if nothing. */
-export function shortfallIn(rulings: string, { index }: Requirement): Shortfall | null {
-  const letter = rulings.charAt(index);
+export function shortfallIn(shortfalls: string, { index }: Requirement): Shortfall | null {
+  const letter = shortfalls.charAt(index);
   if (letter === MET) return null;
   if (letter === LACKING.scopes) return 'scopes';
   return letter === LACKING.roles ? 'roles' : 'claims';

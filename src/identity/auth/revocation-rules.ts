@@ -26,7 +26,7 @@ export interface IssuerRevocationsDependencies {
   readonly others: RevocationSharing;
   /** Called when a revocation was evicted because a table was full. */
   readonly onEvicted: () => void;
-  /** Returns a number that no issuer had before. */
+  /** Returns a version that no issuer had before. */
   readonly nextVersion: () => number;
 }
 
@@ -90,7 +90,7 @@ interface Count {
   sessions: number;
 }
 
-/** Counts the sessions that each subject ended here, as long as they are remembered. */
+/** Counts the sessions that were ended here, for each subject, as long as these are remembered. */
 export class SessionCounts {
   readonly #counts: RecentMap<Count>;
   readonly #max: number;
@@ -201,10 +201,10 @@ export class MarkTable {
 }
 
 /**
- * Makes room for one more entry in a map whose oldest entries expire first: drops the expired ones from the front and, when
- * that is not enough, the oldest.
+ * Makes room for one more entry in a map whose oldest entries expire first: drops the expired ones from the front and, when that is
+ * not enough, the oldest.
  *
- * @param evicted called with each that was dropped before it expired
+ * @param evicted called with each entry that was dropped before it expired
  */
 export function makeRoom<V>(
   entries: Map<string, V>,

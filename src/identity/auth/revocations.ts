@@ -42,10 +42,10 @@ export class IssuerRevocations {
   #longestS = 0;
   /** When tokens with a `sid`, and without one, were last in use: seconds since the epoch, rounded down to hours; 0 for never. */
   readonly #seenS = { sid: 0, none: 0 };
-  /** Changes whenever a token that passed may be refused. No two issuers have the same. */
+  /** Changes whenever a token that has passed may now be refused. No two issuers have the same version. */
   #version: number;
 
-  /** @param issuer its digest */
+  /** @param issuer the digest of the issuer's name */
   constructor(issuer: string, options: RevocationOptions, dependencies: IssuerRevocationsDependencies) {
     this.#issuer = issuer;
     this.#options = options;
@@ -77,13 +77,13 @@ export class IssuerRevocations {
     if (issuedAtS < this.#markOf(subject ?? NO_SUBJECT)) return 'not_before';
     const ended = this.#tables.session;
     const endedS = ended.markOf(session);
-    // A token without `sid` is a session of its own, which has no later token. If it is opaque, its `iat` may be unknown.
+    // A token without `sid` is a session of its own, which can have no later token. An opaque one may have no `iat` to compare.
     const isOwn = endedS > 0 && unnamedSessions !== null;
     if (isOwn || issuedAtS < endedS) return 'signed_out';
     return unnamedSessions !== null && issuedAtS < ended.markOf(unnamedSessions) ? 'signed_out' : null;
   }
 
-  /** The same for a caller that passed before: looks again only after something was revoked since. */
+  /** As `refusal`, for a caller whose token passed before: checks again only if something was revoked since. */
   refusalOf(caller: Revocable & { passedVersion: number }): RevocationReason | null {
     if (caller.passedVersion === this.#version) return null;
     const reason = this.refusal(caller);
@@ -96,7 +96,7 @@ export class IssuerRevocations {
     const { maxLifetimeS } = this.#rules;
     this.#rules = rules;
     const isLonger = maxLifetimeS !== null && this.#keepS > keptS;
-    // Tokens that the old limit refused may be valid now, but their revocations may be forgotten.
+    // A longer limit makes older tokens valid whose revocations may already be forgotten.
     if (isLonger) this.#floorS = Math.max(this.#floorS, Math.floor(this.#nowS - keptS));
     this.#changed();
     if (isLonger) this.#announceAll(this.running());
@@ -227,7 +227,7 @@ export class IssuerRevocations {
   }
 
   #raise(kind: MarkKind, digest: string, markS: number): boolean {
-    // In a full table, an entry that refuses nothing any more would take the place of another.
+    // In a full table, an entry that refuses nothing would take the place of another.
     if (markS <= this.#floorS) return false;
     const raised = this.#tables[kind].raise(digest, markS, this.#nowS - this.#keepS);
     if (raised) this.#version = this.#dependencies.nextVersion();
@@ -266,7 +266,8 @@ export class IssuerRevocations {
 
   #adoptPush(pushed: Pushed, forMs: number): void {
     if (!Number.isSafeInteger(pushed.markS) || !this.#takePush(pushed, forMs)) return;
-    // Announce it again if it is kept longer here than at the sender. With a tolerance, or two gateways would outbid each other.
+    // Announce it again if it is kept longer here than at the sender. The tolerance keeps two gateways from announcing ever longer
+    // times to each other.
     const leftMs = this.#pushed.untilMs - this.#dependencies.clock.epochMs();
     if (leftMs > forMs + 2_000) this.#announceAll(this.#push());
   }

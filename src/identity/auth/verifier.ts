@@ -73,12 +73,12 @@ export class Verifier implements TokenVerifier {
     this.#refusedPrincipals = new RecentMap(cache.maxRefused);
   }
 
-  /** The issuer whose tokens it accepts, as the configuration has it. */
+  /** The issuer whose tokens this verifier accepts, as configured. */
   get issuer(): string {
     return this.#options.issuer;
   }
 
-  /** The tenants that it stands for; `null` if only for itself. */
+  /** The tenants whose tokens this verifier accepts; `null` if the provider has no tenants. */
   get tenants(): Tenants | null {
     return this.#options.tenants;
   }
@@ -127,7 +127,7 @@ export class Verifier implements TokenVerifier {
   /** Some providers sign tokens for themselves with keys that they do not publish (Okta), or in their own way (Microsoft Graph). */
   async #previewSignature(jwt: Jwt): Promise<Invalid | 'good' | 'undecided'> {
     if (this.#hasSigned(jwt)) return 'good';
-    // A fetch that began before may lack a newer key.
+    // A fetch that began earlier may lack a newer key.
     if (this.#parts.keys.fetching || this.#parts.keys.cooldownMs() > 0 || !(await this.#parts.keys.refresh()))
       return 'undecided';
     if (this.#hasSigned(jwt)) return 'good';
@@ -164,7 +164,7 @@ export class Verifier implements TokenVerifier {
     return this.#parts.revocations.refusalOf(caller);
   }
 
-  /** Forgets the tokens that it remembers, since few requests still use it. */
+  /** Clears the remembered tokens, since few requests still use this verifier. */
   forget(): void {
     this.#callers.clear();
     this.#refusedPrincipals.clear();
@@ -194,7 +194,7 @@ export class Verifier implements TokenVerifier {
       return { kind: 'spent', retryAfterMs: waitMs };
     }
 
-    // 4. Check the signature. A key that the set lacks may have made it, also a new one under a known id.
+    // 4. Check the signature. If no key fits, the signature may be by a key that the set lacks, even under a known id.
     const key = keys.length === 0 ? undefined : this.#signerOf(jwt, keys);
     if (key !== undefined)
       return this.#accept({ jwt, revocable, tokenHash, address, keysTried: keys.length }, key);
@@ -281,7 +281,7 @@ function isSignedBy(jwt: Jwt, { keyObject }: VerificationKey, signingInput: Buff
   return isSignature(jwt.algorithm, keyObject, signingInput, jwt.signature);
 }
 
-/** What streams keep of the verifier of their token or API key. */
+/** The methods of a verifier that streams with its tokens or API keys keep using. */
 export interface LastingVerifier {
   /**
    * Reports a refusal to the listener and returns it. Also takes refusals of `readBearer`, which leave nothing to verify.

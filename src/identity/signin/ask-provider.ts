@@ -68,13 +68,13 @@ export function askProvider(
     const fail = (error: unknown) => reject(faultOf(error, connected, request));
 
     outgoing.once('socket', socket => {
-      // The socket behind a proxy is not handed over before it is secure.
+      // Through a proxy, Node hands the socket over only when it is secure.
       connected = link.proxy !== null && !socket.connecting;
       socket.once(secure ? 'secureConnect' : 'connect', () => {
         connected = true;
       });
     });
-    // While a proxy connects, Node takes no notice of the signal.
+    // While a proxy connects, Node ignores the signal.
     if (link.proxy !== null)
       request.deadline.addEventListener('abort', () => fail(undefined), { once: true });
     // More errors may follow the first; without a listener they would end the process.
@@ -169,7 +169,7 @@ async function readResponse(
   };
 }
 
-/** Longer waits are cut: a provider that errs must not keep users out for a day. */
+/** Longer waits are cut: a provider's mistake must not keep users out for a day. */
 const MAX_WAIT_S = 300;
 
 function waitIn(retryAfter: string | undefined): number {
@@ -177,18 +177,21 @@ function waitIn(retryAfter: string | undefined): number {
 }
 
 /**
- * Undoes a content coding: some servers and caches use one though nobody asked for it (ccpgames/sso-issues#81). Refused, the response
- * would cost the client the code that it redeemed.
+ * Undoes a content coding: some servers and caches use one although it was not requested (ccpgames/sso-issues#81). If the response
+ * were refused, the client would lose the code that it redeemed.
  *
  * @param maxBytes of the decoded body
- * @throws ProviderFault if the coding is another, or the body is not of it or too long
+ * @throws ProviderFault if the coding is unknown, or the body is malformed or too long
  */
 function decoded(body: Buffer, coding: string | undefined, maxBytes: number): Buffer {
   const name = coding?.trim().toLowerCase() ?? '';
   if (name === '' || name === 'identity') return body;
   const decode = DECODERS.get(name);
   if (decode === undefined)
-    throw new ProviderFault('nonsense', "the provider's response has a content coding nobody asked for");
+    throw new ProviderFault(
+      'nonsense',
+      "the provider's response has a content coding that was not requested",
+    );
   try {
     return decode(body, { maxOutputLength: maxBytes });
   } catch {
@@ -274,7 +277,7 @@ export async function getDocument(
   return response.body;
 }
 
-/** Words for a redirect, to follow its status. */
+/** Describes a redirect, to follow its status in a message. */
 export function pointingTo(address: string): string {
   return ` and points to ${address.slice(0, 200)}, where the gateway does not follow`;
 }
@@ -391,7 +394,10 @@ export class ProviderFault extends Error {
     this.retryAfterMs = response?.retryAfterMs ?? 0;
   }
 
-  /** How long the provider wants no further request; 0 if it only fails, since it may be back before what a page in front of it says. */
+  /**
+   * How long the provider wants no further request; 0 if it merely fails: it may recover before the time that an error page in
+   * front of it states.
+   */
   get throttledForMs(): number {
     return this.status === 429 ? this.retryAfterMs : 0;
   }

@@ -5,9 +5,9 @@ import type { AuthorizationParameters, SignInOptions } from './options.ts';
 import type { ProviderMetadata } from './provider.ts';
 
 /**
- * Parameters of the authorization request that neither the operator nor a client chooses. The gateway writes the first four; a client
- * that wants one of the next four appends it to the URL, because it has to check the answer by a value that only it knows. A request
- * object could contain all of them (RFC 9101).
+ * Parameters of the authorization request that neither the operator nor a client chooses. The gateway writes the first four; a
+ * client appends any of the next four to the URL itself, because it has to compare the answer with a value that only it knows. A
+ * request object could contain all of them (RFC 9101).
  */
 export const RESERVED_PARAMETERS: readonly string[] = [
   ...['redirect_uri', 'client_id', 'response_type', 'scope'],
@@ -17,7 +17,7 @@ export const RESERVED_PARAMETERS: readonly string[] = [
 
 /**
  * The parameters of a query that clients may choose. Others are ignored, and so are empty ones, which count as left out (RFC 6749,
- * 3.1). One that is given twice has no meaning (there, too), so it is an error.
+ * 3.1). One that is given twice is an error (also there).
  *
  * @param query as received, with its `?`; '' for none
  */
@@ -38,9 +38,9 @@ export function chosenParameters(
 }
 
 /**
- * The URL of the page where a user signs in, with `client_id`, `redirect_uri`, `response_type=code`, `scope`, the fixed parameters and
- * those that the client has chosen. It has no `state`, `nonce` or `code_challenge`: clients that want them add them. What the
- * endpoint's own query has, no client can change.
+ * The URL of the page where a user signs in, with `client_id`, `redirect_uri`, `response_type=code`, `scope`, the fixed parameters
+ * and those that the client has chosen. It has no `state`, `nonce` or `code_challenge`: clients that want them add them. Clients
+ * cannot change parameters in the endpoint's own query.
  */
 export function authorizeUrl(
   metadata: ProviderMetadata,

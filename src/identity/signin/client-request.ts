@@ -97,7 +97,7 @@ export class ProviderClient {
     throw this.#withCause(fault);
   }
 
-  /** Adds why the provider may refuse the gateway as a client: it has to authenticate in another way. */
+  /** Adds a likely cause to a refusal of the gateway as a client: another way to authenticate. */
   #withCause(fault: ProviderFault): ProviderFault {
     const { kind } = this.#options.clientAuthentication;
     const taken = this.metadata?.clientAuthentications;
@@ -109,7 +109,7 @@ export class ProviderClient {
   }
 }
 
-/** Whether it is an error all the same: some providers send theirs with a 200 (Casdoor, GitHub). */
+/** Whether a response with a success status is an error: some providers send errors with a 200 (Casdoor, GitHub). */
 function isRefusal({ body }: ProviderResponse): boolean {
   const members = jsonMembers(body);
   if (members === undefined || members.has('access_token') || members.has('active')) return false;
@@ -156,8 +156,8 @@ function sameEverywhere(
 }
 
 /**
- * RFC 6749, 2.3.1. openid-client also encodes what form encoding leaves alone, such as "-" and "_", of which ids and secrets are full:
- * providers that do not decode would refuse them (panva/oauth4webapi#148, #199).
+ * RFC 6749, 2.3.1. openid-client also encodes characters that form encoding leaves alone, such as "-" and "_". Ids and secrets
+ * often contain these, and providers that do not decode would refuse them (panva/oauth4webapi#148, #199).
  */
 function basic(secret: string): ClientAuth {
   if (secret === '') throw new TypeError('the secret is empty');
@@ -169,7 +169,7 @@ function basic(secret: string): ClientAuth {
 
 type KeyAuthentication = Extract<ClientAuthentication, { readonly kind: 'private_key_jwt' }>;
 
-/** openid-client names the issuer as the audience, which a stolen assertion is of least use with (RFC 7523bis, 4). */
+/** openid-client uses the issuer as the audience, with which a stolen assertion is least useful (RFC 7523bis, 4). */
 function assertions(options: KeyAuthentication): (url: string | null) => ClientAuth {
   const { keyId, audience, certificate } = options;
   const key = signingKey(options.key, options.algorithm);

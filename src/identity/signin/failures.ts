@@ -50,8 +50,8 @@ export function judgeFailure<Refused extends string>(
 }
 
 /**
- * The side to blame for a refused code or token: the provider if its error is an unknown word. Then operators are told, since it
- * may mean the gateway itself.
+ * The side to blame for a refused code or token: the provider if its error is an unknown word. That error is logged for operators,
+ * since the gateway itself may be meant.
  */
 export function sideOfRefusal(cause: Error | undefined): Pick<ErrorKind, 'side'> {
   const isUnknown = cause instanceof ProviderFault && cause.error === 'another';
@@ -73,7 +73,7 @@ function judgeFault(fault: ProviderFault): ProviderFailure | 'grant_refused' {
   }
 }
 
-/** RFC 6749, 5.2. A status that means trouble or throttling takes precedence over the body. */
+/** RFC 6749, 5.2. A status that means a failure or throttling takes precedence over the body. */
 function judgeResponse(answered: number, error: OAuthError | null): ProviderFailure | 'grant_refused' {
   // An error with a 2xx counts as one with the status that the standard has for it.
   const status = answered < 300 && error !== null ? 400 : answered;
@@ -86,7 +86,7 @@ function judgeResponse(answered: number, error: OAuthError | null): ProviderFail
     case 'invalid_token':
     case 'expired_token':
     case 'token_inactive':
-    // The user must sign in again: Entra ID says the first about codes issued before its rules changed.
+    // The user must sign in again. Entra ID sends the first for codes issued before its rules changed.
     case 'interaction_required':
     case 'login_required':
     case 'consent_required':
@@ -109,20 +109,20 @@ function judgeResponse(answered: number, error: OAuthError | null): ProviderFail
     case 'unsupported_token_type':
     case 'unsupported':
     case 'invalid_scope':
-    // The resource that scope or authorization_parameters name; Entra ID has the second.
+    // The resource that the scope or the authorization parameters name is invalid. Entra ID uses the second.
     case 'invalid_target':
     case 'invalid_resource':
-    // The gateway itself sends no proofs; those of clients are judged in failureOf.
+    // The gateway itself sends no proofs; `failureOf` handles those of clients.
     case 'use_dpop_nonce':
     case 'invalid_dpop_proof':
       return 'gateway_refused';
-    // Standards say how the gateway itself is refused, so a provider's own words are about the user.
+    // The standards have an error for every refusal of the gateway, so a provider's own error concerns the user.
     case 'another':
       return status === 400 || status === 401 || status === 403 ? 'grant_refused' : 'gateway_refused';
   }
 }
 
-/** Interprets a response without an OAuth error: it comes from a proxy on the way, or from a wrong address. */
+/** Interprets a response without an OAuth error: it comes from a proxy in between, or from a wrong address. */
 function judgeStatus(status: number): ProviderFailure | 'grant_refused' {
   // The request was too long, and only the client's part of it varies in length.
   if (status === 413 || status === 414 || status === 431) return 'grant_refused';
@@ -159,7 +159,10 @@ export function refusedBy(
   return new ProviderFault('refused', message, { status, error, dpopNonce, retryAfterMs });
 }
 
-/** The word for the error; some have it elsewhere than RFC 6749, 5.2: Supabase, Okta and Descope, and Google's APIs in an object. */
+/**
+ * The error in a response; some providers put it elsewhere than RFC 6749, 5.2: Supabase, Okta and Descope, and Google's APIs in an
+ * object.
+ */
 function errorIn(members: ReadonlyMap<string, unknown>): string | undefined {
   const { error } = Object.fromEntries(members);
   const inner = typeof error === 'object' && error !== null && 'message' in error ? error.message : undefined;
@@ -169,7 +172,9 @@ function errorIn(members: ReadonlyMap<string, unknown>): string | undefined {
 
 const MAX_LENGTH = 200;
 const REMOVED = '[...]';
-/** Marks a removed secret until its word is removed; no plain word contains it. One character, so text never grows. */
+/**
+ * Replaces a removed secret until the word around it is removed; no plain word contains it. One character, so the text never grows.
+ */
 const CUT = '*';
 
 /**
@@ -211,7 +216,7 @@ const KINDS: Readonly<Record<FailedOutcome, ErrorKind>> = {
   proof_refused: { status: 401, fields: ['WWW-Authenticate', 'DPoP error="invalid_dpop_proof"'] },
 };
 
-/** The client's messages. They only say what to do about the request, since that is all a client can act on. */
+/** The client's messages. They only say what to do about the request, since a client can do nothing else. */
 function messagesFor(
   what: 'code' | 'refresh token',
   operation: string,
@@ -252,7 +257,7 @@ export function noLoginPageYet(): GatewayError {
 /** The failure with this outcome. `cause` is logged and must be safe for that. */
 export function failure(grant: GrantKind, outcome: FailedOutcome, cause?: Error): Failure<FailedOutcome> {
   const { status, retryAfterMs } = cause instanceof ProviderFault ? cause : { status: null, retryAfterMs: 0 };
-  // RFC 6585, 4: the request was not looked at.
+  // RFC 6585, 4: the provider throttled the request and did not process it.
   const said = outcome === 'broken' && status === 429 ? 'throttled' : outcome;
   return {
     outcome,
@@ -269,7 +274,7 @@ export function failure(grant: GrantKind, outcome: FailedOutcome, cause?: Error)
 /**
  * Turns an error of redeeming a grant into an outcome.
  *
- * @param sentProof whether the client sent a proof along
+ * @param sentProof whether the client sent a proof with it
  */
 export function failureOf(grant: GrantKind, error: unknown, sentProof = false): Failure<FailedOutcome> {
   if (sentProof && error instanceof ProviderFault) {
@@ -280,7 +285,7 @@ export function failureOf(grant: GrantKind, error: unknown, sentProof = false): 
   return failure(grant, outcome, cause);
 }
 
-/** The failure for a proof without the provider's nonce, which the client gets to send another (RFC 9449, 8). */
+/** The failure for a proof without the provider's nonce. The client gets the nonce, to send another proof (RFC 9449, 8). */
 function nonceNeeded(grant: GrantKind, cause: ProviderFault): Failure<'proof_refused'> {
   const { dpopNonce } = cause;
   const fields = ['WWW-Authenticate', 'DPoP error="use_dpop_nonce"'];

@@ -15,13 +15,13 @@ interface IntrospectionDependencies {
   /** The permits of requests in flight, by client address. */
   readonly permits: core.Permits;
   /**
-   * Asks the main thread instead, which answers all threads by its own `answer`; resolves to `null` if that one cannot. `null` in the
-   * thread that asks the provider.
+   * Asks the main thread, which answers all threads with its own `answer`; resolves to `null` if it cannot. `null` in the thread
+   * that asks the provider itself.
    */
   readonly elsewhere: ((asked: SharedQuestion) => Promise<SharedAnswer | null>) | null;
 }
 
-/** What a thread asks the main one about a token. */
+/** What a thread asks the main thread about a token. */
 export interface SharedQuestion extends Pick<QuestionLimits, 'address' | 'maxAgeMs'> {
   readonly token: string;
 }
@@ -33,7 +33,7 @@ interface QuestionLimits {
   readonly maxAgeMs: number;
 }
 
-/** What the main thread answers. A failure comes without its cause, which the main thread logs. */
+/** The main thread's answer to another thread. A failure comes without its cause, which the main thread logs. */
 export type SharedAnswer = core.TokenAnswer | (Omit<Unknown, 'error'> & Pick<GatewayError, 'fields'>);
 
 /** Whether the provider still considers a token valid. */
@@ -57,14 +57,14 @@ type Told = core.TokenAnswer | Unknown;
 
 /**
  * How long a failure is remembered: as long as clients are told to wait. The gateway introspects before it applies limits, so
- * otherwise one token could cause a request to a failing provider each time.
+ * otherwise every request with the token would cause another one to a failing provider.
  */
 const FAILED_FOR_MS = 1_000;
 
 /** The longest time for which no question is sent because the provider asks for fewer (`Retry-After`). */
 const MAX_PAUSE_MS = 30_000;
 
-/** Failures before anything of the token was sent. */
+/** Failures before any part of the token was sent. */
 const UNSENT: ReadonlySet<string> = new Set<ProviderFailure>(['not_ready', 'overloaded', 'unreachable']);
 
 const INACTIVE: Ended = { outcome: 'inactive', error: null, members: null };
@@ -74,12 +74,12 @@ type Ended =
   | (Failure<ProviderFailure> & { readonly members?: never });
 
 /**
- * Asks the provider whether a token is still valid there (RFC 7662). There is one request per token at a time: of several threads,
- * the main one sends it, and gives its answer to all that ask while it is young enough.
+ * Asks the provider whether a token is still valid there (RFC 7662). There is at most one request per token at a time: with several
+ * threads, the main one sends it, and shares the answer until it is too old.
  *
- * For routes that must learn at once that a session has ended (`ask`): only about tokens whose signature was verified, so nobody
- * can cause requests with made-up tokens. And for tokens that only the provider can read (`question`): `OpaqueVerifier` bounds
- * how many an address may have asked about.
+ * `ask` is for routes that must notice at once that a session has ended. It takes only tokens whose signature was verified, so
+ * made-up tokens cause no requests. `question` is for opaque tokens; `OpaqueVerifier` limits how many requests an address can
+ * cause.
  */
 export class Introspection {
   readonly #parts: IntrospectionDependencies;
@@ -88,10 +88,10 @@ export class Introspection {
   /** Answers, failures and requests in progress, by the token's hash. */
   readonly #known: RecentMap<Known>;
   readonly #failed: RecentMap<Failed>;
-  /** What the main thread was told of active tokens, for the other threads. */
+  /** The provider's answers about active tokens, for the other threads (only in the main thread). */
   readonly #answers: RecentMap<core.TokenAnswer>;
   readonly #asked = new Map<string, Promise<Told>>();
-  /** Until when the provider wants no questions, on the monotonic clock. */
+  /** The end of the pause that the provider asked for, on the monotonic clock. */
   #pausedUntilMs = 0;
 
   constructor(options: IntrospectionOptions, parts: IntrospectionDependencies) {
@@ -124,16 +124,16 @@ export class Introspection {
   }
 
   /**
-   * As `ask`, but for all that the provider says. Remembers only failures.
+   * As `ask`, but returns the whole answer. Remembers only failures.
    *
-   * @param address `null` if no client waits: questions without a client have one share together, and no error when it is used up
+   * @param address `null` if no client waits: such requests have one share together, and no error when it is used up
    * @param maxAgeMs how old the answer may be
    */
   question(
     token: string,
     address: string | null,
     maxAgeMs: number,
-  ): core.ToldOfToken | Promise<core.ToldOfToken> {
+  ): core.TokenReply | Promise<core.TokenReply> {
     return this.#question(token, keyOf(token), { address, maxAgeMs });
   }
 
@@ -188,7 +188,7 @@ export class Introspection {
     return told;
   }
 
-  #know(key: string, told: core.ToldOfToken): Activity | GatewayError {
+  #know(key: string, told: core.TokenReply): Activity | GatewayError {
     if ('error' in told) return told.error;
     const activity = told.members === null ? 'inactive' : 'active';
     this.#known.set(key, { activity, askedAtMs: told.askedAtMs });
@@ -216,7 +216,8 @@ export class Introspection {
       const members = await this.#answerTo(token, metadata);
       return { outcome: members === null ? 'inactive' : 'active', error: null, members };
     } catch (error) {
-      // Other providers say so by `active` (RFC 7662, 2.2), older oxAuth by this. With 401 it is about the gateway (RFC 6750, 3.1).
+      // Other providers use `active` for this (RFC 7662, 2.2), older oxAuth this error. With a 401, the error is about the gateway
+      // (RFC 6750, 3.1).
       if (saysInvalid(error) && error.status !== 401) return INACTIVE;
       // A refusal concerns the gateway: the only thing from the client in the request is the token.
       const { outcome, cause } = judgeFailure(error, 'introspection', 'gateway_refused');
@@ -261,10 +262,7 @@ function jsonResponse({ mediaType, body }: ProviderResponse): Response {
 
 type IntrospectionError = ErrorKind & { readonly message: string };
 
-/**
- * The error while a token's state is unknown. Never 401: clients discard a token once told that it is invalid, and this one may
- * be valid.
- */
+/** The error while a token's state is unknown. Never 401: clients discard a token after a 401, and this one may be valid. */
 const UNDECIDED = {
   status: 503,
   side: 'provider',

@@ -16,10 +16,10 @@ export interface OptionError {
 }
 
 /**
- * Everything that is wrong with the options, for the operator to see before anything runs.
+ * Everything that is wrong with the options, to be reported at startup.
  *
  * @param client `null` if the gateway is not a client of the provider
- * @param redirectUri `null` if nobody signs in there
+ * @param redirectUri `null` if no user signs in there
  */
 export function optionErrors(
   provider: ProviderOptions,
@@ -41,7 +41,7 @@ function addressErrors(provider: ProviderOptions): [OptionError['option'], strin
   const check = (text: string | null) =>
     text === null ? undefined : (noScheme(text) ?? addressError(text, provider.allowHttp));
   return [
-    // The issuer is a name. It is also an address only if none is configured for the discovery document.
+    // The issuer is a name. It is used as an address only if none is configured for the discovery document.
     ['issuer', isIssuerAsked(provider) ? issuerError(provider) : undefined],
     ['discoveryUrl', check(provider.discoveryUrl)],
     ...ENDPOINTS.map(
@@ -51,7 +51,7 @@ function addressErrors(provider: ProviderOptions): [OptionError['option'], strin
   ];
 }
 
-/** Whether the issuer is an address: it is only a name if another address, or all endpoints, are given. One with a placeholder is none. */
+/** Whether the issuer is used as an address: not if another address, or all endpoints, are given, nor if it has a placeholder. */
 function isIssuerAsked(provider: ProviderOptions): boolean {
   const { discoveryUrl, issuer } = provider;
   return discoveryUrl === null && configuredMetadata(provider) === undefined && !/[{}]/.test(issuer);

@@ -16,11 +16,11 @@ export interface ProviderOptions {
   readonly discoveryUrl: string | null;
   /** Addresses that replace those of the discovery document. No document is fetched if all required ones are given. */
   readonly endpoints: EndpointOverrides;
-  /** Whether users sign in there. If not, only its keys are needed: some providers have nothing else. */
+  /** Whether users sign in there. If not, only its keys are needed: some providers have no sign-in. */
   readonly signsIn: boolean;
   /** Whether plain http is allowed to hosts other than loopback. */
   readonly allowHttp: boolean;
-  /** Forward proxies for all that is asked of it; `null` for none. */
+  /** Forward proxies for all requests to it; `null` for none. */
   readonly proxy: ProxyVariables | null;
   readonly tls: ProviderTls;
   /** The timeout of one complete request, from the name lookup to the last byte. At least 1. */
@@ -31,13 +31,13 @@ export interface ProviderOptions {
   readonly refreshMs: number;
 }
 
-/** The names of the variables that say which proxies to use, in either letter case. */
+/** The names of the environment variables for proxies; the lower-case forms work as well. */
 export const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'NO_PROXY'] as const;
 
 /** Variables of an environment, as Node's agents read them (`proxyEnv`): proxies by scheme, and the hosts that need none. */
 export type ProxyVariables = Readonly<Record<string, string>>;
 
-/** What a sign-out ends at the provider: the refresh token, the whole session (with that of the browser), or nothing. */
+/** What a sign-out ends at the provider: the refresh token, the whole session (including the browser's), or nothing. */
 export type SignOutEnds = 'refresh_token' | 'session' | 'nothing';
 
 /** Addresses configured by the operator; `null` means the address in the discovery document. */
@@ -86,7 +86,7 @@ export interface SignInOptions extends ClientOptions {
   readonly scope: string;
   readonly authorizationParameters: AuthorizationParameters;
   /**
-   * The redirect URIs accepted with a code, compared as strings but for a port of `*` on loopback; the default one is always
+   * The redirect URIs accepted with a code, compared as strings, except for a port of `*` on loopback; the default one is always
    * included. `null` accepts any: the provider checks them as well.
    */
   readonly redirectAllowList: readonly string[] | null;
@@ -121,7 +121,7 @@ export type ClientAuthentication =
       readonly keyId: string | null;
       /** The algorithm to sign with; `null` for RS256, or the one determined by the curve of an EC key. */
       readonly algorithm: AssertionAlgorithm | null;
-      /** The `aud` of the assertion: `issuer`, `token_endpoint` for the address of the endpoint that is asked, or a text. */
+      /** The `aud` of the assertion: `issuer`, `token_endpoint` for the address of the called endpoint, or a fixed text. */
       readonly audience: string;
       /** The certificate of the key, PEM, by which the provider finds the key (`x5t`, `x5t#S256`); `null` for none. */
       readonly certificate: string | null;

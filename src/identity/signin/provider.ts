@@ -42,7 +42,7 @@ export class Provider {
     return this.#metadata;
   }
 
-  /** The dependencies that its clients reach it with. */
+  /** The parts of the system that its clients need to reach it. */
   get system(): Pick<System, 'clock' | 'network'> {
     return this.#parts;
   }
@@ -122,9 +122,9 @@ export class Provider {
 /** What the gateway needs to know about a provider. Immutable: a new object means that something changed. */
 export interface ProviderMetadata {
   readonly issuer: string;
-  /** Where browsers go to sign in; `null` if nobody signs in there. */
+  /** Where browsers go to sign in; `null` if no user signs in there. */
   readonly authorizationEndpoint: string | null;
-  /** Where codes are redeemed; `null` if nobody signs in there. */
+  /** Where codes are redeemed; `null` if no user signs in there. */
   readonly tokenEndpoint: string | null;
   /** Where the keys that sign tokens are published (`jwks_uri`). */
   readonly keySetUrl: string;
@@ -189,14 +189,14 @@ export function readMetadata(document: unknown, options: ProviderOptions): Provi
   };
 }
 
-/** At most ten, of letters as all registered ones. */
+/** At most ten, in the letters that all registered names use. */
 function authenticationsIn(listed: unknown): Pick<ProviderMetadata, 'clientAuthentications'> {
   if (!Array.isArray(listed)) return {};
   const names = listed.filter(name => typeof name === 'string' && /^[a-z_]{1,40}$/.test(name));
   return { clientAuthentications: names.slice(0, 10) };
 }
 
-/** With tenants, the document of one of them will do, or that of all: Entra ID writes `{tenantid}` there. */
+/** With tenants, the document of one of them is accepted, and that for all: Entra ID writes `{tenantid}` there. */
 function isIssuerOf(named: unknown, { issuer, tenants }: ProviderOptions): boolean {
   if (tenants === null || typeof named !== 'string') return named === issuer;
   return namesTenants(named, tenants);
@@ -276,7 +276,7 @@ export async function announcedScopes(
 
 function parse(body: Buffer): unknown {
   try {
-    // A byte-order mark is no JSON, but some servers put it before their files (RFC 8259, 8.1).
+    // A byte-order mark is not JSON, but some servers put one before their files (RFC 8259, 8.1).
     return JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''));
   } catch {
     throw new ProviderFault('nonsense', 'the discovery document is not JSON');

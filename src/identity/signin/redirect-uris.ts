@@ -1,4 +1,4 @@
-/** A listed URI whose port may be any: the text before and after the port. */
+/** A listed URI that allows any port: the text before and after the port. */
 interface AnyPort {
   readonly before: string;
   readonly after: string;
@@ -10,7 +10,8 @@ const PORT = /^[1-9][0-9]{0,4}$/;
 
 /**
  * The parts of a listed redirect URI with `*` as its port; `null` for any other. Only loopback can have one: a native app listens
- * there on a port that the system chooses (RFC 8252, 7.3), and not by the name localhost, which may lead elsewhere (8.3).
+ * there on a port that the system chooses (RFC 8252, 7.3), and not under the name localhost, which may resolve to another address
+ * (8.3).
  */
 function anyPortOf(listed: string): AnyPort | null {
   const [, before, after] = ANY_PORT.exec(listed) ?? [];

@@ -26,10 +26,9 @@ type Ended =
 const SUCCESS: Ended = { outcome: 'success', error: null };
 
 /**
- * The path `sign_in.sign_out` (docs/contract.md, 1.7). It ends two things: the session of the request's access token, in the
- * gateways, at once and whatever the provider answers; and the refresh token, at the provider. Only the provider can verify a
- * refresh token (it may be opaque, or signed with a secret), so nothing in it is trusted, and a 200 for it means nothing (RFC
- * 7009, 2.2).
+ * The path `sign_in.sign_out` (docs/contract.md, 1.7). It ends the session of the access token in all gateways, at once and
+ * whatever the provider answers, and the refresh token at the provider. Only the provider can verify a refresh token (it may be
+ * opaque, or signed with a secret), so nothing in it is trusted, and a 200 for it means nothing (RFC 7009, 2.2).
  */
 export class SignOut {
   readonly #ends: SignOutEnds;
@@ -43,8 +42,8 @@ export class SignOut {
   /**
    * Signs a client out. Returns the client's error, or `null` if everything succeeded. Never rejects, and cannot be cancelled.
    *
-   * @param endSession ends the session in the gateways, and resolves once all threads of this one know; called unless the body is
-   *   invalid, and again when the provider has answered
+   * @param endSession ends the session in the gateways, and resolves once all threads of this process know; called unless the body
+   *   is invalid, and again when the provider has answered
    */
   async run(body: Buffer, address: string, endSession: () => Promise<void>): Promise<GatewayError | null> {
     const startedMs = this.#parts.clock.monotonicMs();
@@ -71,7 +70,7 @@ export class SignOut {
     try {
       return await this.#endAtProvider(refreshToken, WAYS[this.#ends]);
     } catch (error) {
-      // The revocation of an unknown token succeeds (RFC 7009, 2.2), and Keycloak says this with it.
+      // Revoking an unknown token succeeds (RFC 7009, 2.2); Keycloak reports that with this error.
       if (saysInvalid(error) && error.status === 200) return SUCCESS;
       const { outcome, cause } = judgeFailure(error, 'signing out', 'token_refused');
       return signOutFailure(outcome, cause);
@@ -103,7 +102,7 @@ export class SignOut {
   }
 }
 
-/** The part of a success for openid-client, to which its body has no meaning. */
+/** An empty success for openid-client, which needs no body. */
 function done(): Response {
   return new Response();
 }

@@ -19,7 +19,7 @@ import { type LearntMark, readTokenResponse, requestTokens } from './token-reque
 export interface SignInResponse {
   /** 204 has no body. */
   readonly status: 200 | 204;
-  /** All fields except the framing: `Content-Type`, and `Cache-Control` with tokens. */
+  /** All fields except those about length and connection: `Content-Type`, and `Cache-Control` with tokens. */
   readonly fields: readonly string[];
   /** JSON in UTF-8. */
   readonly body: Buffer;
@@ -33,7 +33,7 @@ interface SignInDependencies {
   readonly permits: Permits;
   /** Called when tokens arrive with a not-before mark above 0, before the client gets them. */
   readonly learnedMark: (mark: LearntMark) => void;
-  /** Called with each access token that a client gets. Default: nobody asks. */
+  /** Called with each access token that a client gets. Default: does nothing. */
   readonly handedOut?: (accessToken: string) => void;
 }
 
@@ -77,7 +77,7 @@ export class SignIn {
         : new RedirectUris([...options.redirectAllowList, options.redirectUri]);
   }
 
-  /** The provider that users sign in at. */
+  /** The provider where users sign in. */
   get issuer(): string {
     return this.#parts.provider.options.issuer;
   }

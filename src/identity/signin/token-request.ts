@@ -21,7 +21,7 @@ export function requestTokens(
 ): Promise<{ readonly members: TokenMembers; readonly dpopNonce: string | null }> {
   let members: TokenMembers = new Map();
   let nonce: string | null = null;
-  // Some providers issue JWTs only where both requests name the API (RFC 8707, 2.2; Logto).
+  // Some providers issue JWTs only if both requests name the API (RFC 8707, 2.2; Logto).
   const { resource } = fixed;
   const all = resource === undefined ? parameters : { ...parameters, resource };
   const request = {
@@ -46,9 +46,9 @@ export function requestTokens(
 }
 
 /**
- * What the library gets in place of a response that holds a JSON object. It would throw on a null `refresh_token`, a missing `token_type`,
- * or an ID token with an unexpected issue time, algorithm or encryption, and the user would have to sign in again because the code is used
- * up. `readTokenResponse` checks the members, and says what is wrong with them.
+ * What the library gets in place of a response with a JSON object. The library would throw on a null `refresh_token`, a missing
+ * `token_type`, or an ID token with an unexpected issue time, algorithm or encryption. The user would then have to sign in again,
+ * because the code is used up. `readTokenResponse` checks the members, and names what is wrong with them.
  */
 const ESSENTIALS = { access_token: 'unread', token_type: 'Bearer' };
 
@@ -73,7 +73,7 @@ interface AuthResponse {
 
 /** A not-before mark received with a subject's tokens. */
 export interface LearntMark {
-  /** The issuer that the subject's access token names; `null` if it is no JWT. */
+  /** The issuer that the subject's access token names; `null` if it is not a JWT. */
   readonly issuer: string | null;
   readonly subject: string;
   /** Seconds since the epoch, above 0. */

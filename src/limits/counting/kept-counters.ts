@@ -119,7 +119,7 @@ export class KeptCounters {
       if (limit === null) continue;
       const flags = readRow(rows, at, row, limit, offsetMs);
       const { counter } = row;
-      // A clock that was set back must not make a window last longer than it can.
+      // If the clock was set back, a window must still end within its period.
       const mostMs = nowMs + limit.periodMs + limit.slackMs;
       if (limit.calendar === null) counter.resetMs = Math.min(counter.resetMs, mostMs);
       else this.#follow(counter, limit);

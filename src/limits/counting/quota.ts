@@ -15,7 +15,7 @@ export interface Quota {
   readonly more?: readonly Quota[] | undefined;
 }
 
-/** The most quotas of a list. */
+/** Maximum quotas in a list. */
 export const MAX_LIST = 4;
 
 /** The quotas of a list, as written. */

@@ -24,8 +24,8 @@ export interface PathNaming {
 }
 
 /**
- * Logs faults with their cause, whether or not there is an access log; for each kind one line per second, with the number of all
- * faults since the last line. A client's mistake, such as sending a spent code, is not a fault: the access log has its cause.
+ * Logs faults with their cause, whether or not there is an access log; for each kind at most one line per second, with the number
+ * of faults since the last line. A client's mistake, such as sending a spent code, is not a fault: the access log has its cause.
  */
 export class FaultLog implements Partial<ExchangeListener> {
   readonly #log: Logger;
@@ -49,7 +49,7 @@ export class FaultLog implements Partial<ExchangeListener> {
     else this.#log.warn(line, error.message);
   }
 
-  /** Logs once an hour for each upstream: all of its 401s have these challenges. */
+  /** Logs once an hour for each upstream: all of its 401s are affected. */
   challengeRemoved({ upstream, because }: RemovedChallenge): void {
     if (this.#removals.count(upstream) === 0) return;
     this.#log.warn(
@@ -79,12 +79,12 @@ const SCOPE = accessWords('scope');
 const TOKEN_REFUSED = accessWords('tokenRefused');
 const SIDE = accessWords('side');
 const CAP = accessWords('cap');
-// Pseudonyms in most lines, with their opening quotation mark.
+// The text before pseudonyms that most lines have, with the opening quotation mark.
 const CALLER = `${K.caller}"`;
 const MAIN = `${K.main}"`;
 /** Text that needs no escaping in a JSON string: printable ASCII except the quotation mark and the backslash. */
 const PLAIN = /^[ !#-[\]-~]*$/;
-/** Maximum characters of a path that is written as it is. */
+/** Maximum characters of a path that is written unchanged. */
 const MAX_PLAIN_PATH = 1_000;
 /** Maximum paths and maximum pseudonyms remembered. */
 const MAX_REMEMBERED = 20_000;
@@ -104,7 +104,7 @@ const THOUSANDTHS = Array.from({ length: 1_000 }, (_, i) => String(i / 1_000).sl
 export class AccessLine {
   readonly #clock: Clock;
   readonly #pseudonyms: Pseudonyms;
-  // Cache rendered members with few values: names in the configuration, and methods that the parser knows.
+  // Cache rendered members that have few values: names in the configuration, and methods that the parser knows.
   readonly #method = member('method');
   readonly #route = member('route');
   readonly #host = member('host');
@@ -341,7 +341,7 @@ export class Pseudonyms {
 
   /**
    * Makes a pseudonym for a value in a path, which may be new in every request: an HMAC takes 20 microseconds, this 1. Half of a
-   * SHA-256 of key and value: a length extension would need the half that is cut off.
+   * SHA-256 of key and value: a length-extension attack would need the other half.
    */
   ofPart(value: string): string {
     return hash('sha256', `${this.#prefix}${value}`, 'base64url').slice(0, DIGITS);

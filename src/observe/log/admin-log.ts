@@ -4,7 +4,7 @@ import type { Logger } from './logging.ts';
 import { OncePerInterval } from './once-per-interval.ts';
 
 const MESSAGES: Readonly<Record<Exclude<AdminRefusal, 'no_token'>, string>> = {
-  wrong_token: 'the admin API was sent a wrong token',
+  wrong_token: 'the admin API received a wrong token',
   too_many_tokens: 'the admin API refuses tokens of an address that sent too many wrong ones',
   foreign_origin:
     'the admin listener was used by a page of another origin, or by a name other than localhost',

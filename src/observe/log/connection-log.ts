@@ -40,9 +40,9 @@ export function listenerFaults(log: Logger, clock: Clock): (method: string, faul
       const faults = counts.count(method);
       if (faults === 0) return;
       const line = { type: 'fault', side: 'gateway', method, faults, cause: errorStack(fault) };
-      log.error(line, 'metrics or logs lack something: their code failed');
+      log.error(line, 'metrics or logs lack an event, because their code failed');
     } catch {
-      // Nothing is left to report it with.
+      // Reporting has failed as well, so do nothing.
     }
   };
 }

@@ -6,7 +6,7 @@ import { OncePerInterval, oncePerSecond } from './once-per-interval.ts';
 /** Maximum flawed keys logged when they first appear in a key set, which may have hundreds; the rest are counted. */
 const MAX_LOGGED = 10;
 
-/** Claims that no key of the configuration is about. */
+/** Required claims that no key of the configuration names. */
 const NEEDED: ReadonlySet<string | undefined> = new Set(['iss', 'exp', 'iat', 'nbf']);
 
 function toChange(reason: core.InvalidReason, claim: string | undefined): string | undefined {
@@ -86,7 +86,10 @@ export function identityLog(log: Logger, clock: core.Clock, provider: string | n
       if (event.grant === 'code') attempted('sign-in', 'a sign-in', event);
       else attempted('refresh', 'a refresh of tokens', event);
     },
-    /** Warns once, until a token is good again: without this, clients sign in, get 401, and sign in again, and nobody knows why. */
+    /**
+     * Warns once, until a token is good again. Without this line, clients would sign in, get 401 and sign in again, for no visible
+     * reason.
+     */
     tokenHandedOut(refusal) {
       const reason = refusal?.reason ?? null;
       const claim = refusal?.claim ?? undefined;

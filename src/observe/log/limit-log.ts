@@ -5,12 +5,14 @@ import { OncePerInterval } from './once-per-interval.ts';
 
 const UNPRICED = {
   untold:
-    'responses lack the field that should tell what their requests cost: what was reserved for them stands',
+    'responses lack the field that should name the cost of their requests: the reserved cost is charged',
   wrong:
-    'the field that should tell what requests cost is not one whole number: what was reserved for them stands',
+    'the field that should name the cost of requests is not one whole number: the reserved cost is charged',
 } as const;
 
-/** Logs restrictions and releases, and prices that nobody tells. Decisions are everyday events, so only metrics count them. */
+/**
+ * Logs restrictions and releases, and prices that responses do not name. Decisions are everyday events, so only metrics count them.
+ */
 export function limitLog(log: Logger, pseudonyms: Pseudonyms, clock: Clock): Partial<LimitListener> {
   const counts = new OncePerInterval(clock);
   const lineOf = ({ kind, reason, key, untilEpochMs }: RestrictionEvent | EvictionEvent): object => {

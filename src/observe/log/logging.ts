@@ -4,11 +4,11 @@ import { type Clock, type ExchangeListener, type ExchangeRecord, escapeInvisible
 import { AccessLine, type PathNaming, Pseudonyms } from './access-log.ts';
 
 interface LogDestination extends DestinationStream {
-  /** Takes lines, usually one. */
+  /** Takes lines of the log, usually one at a time. */
   write(lines: string, count?: number): void;
-  /** Called if lines were dropped on the way here. Absent if nobody counts them. */
+  /** Called if lines were dropped before they reached this destination. Absent if they are not counted. */
   missed?(count: number): void;
-  /** Absent if it takes every line. */
+  /** Lines that were lost. Absent if the destination never loses any. */
   readonly losses?: LogLosses;
 }
 
@@ -120,8 +120,8 @@ const MAX_RETRY_MS = 256;
 /** How long nothing can be written before the log counts as in trouble, milliseconds. */
 const TROUBLE_MS = 1_000;
 /**
- * How many checks, one every `GATHER_MS`, may find that nothing was written. After a blocked event loop, the first check precedes
- * the news of what was written meanwhile.
+ * How many checks in a row, one every `GATHER_MS`, may find that nothing was written. One is not enough: after the event loop was
+ * blocked, the first check runs before the callbacks of completed writes.
  */
 const TROUBLE_LOOKS = 2;
 /** How long a clean exit waits for lines to be written, milliseconds. */
@@ -153,7 +153,7 @@ export class LogOutput implements LogDestination {
   #looksSinceMoved = 0;
   #lastError: string | null = null;
   #linesDropped = 0;
-  /** The count when lines began to be dropped; null if none are. */
+  /** The time and the count at which lines began to be dropped; null if none are being dropped. */
   #droppingSince: { readonly atMs: number; readonly linesDropped: number } | null = null;
   #whenWritten: (() => void)[] = [];
 
@@ -258,7 +258,7 @@ export class LogOutput implements LogDestination {
     else this.#chunks[0] = chunk.subarray(bytes);
   }
 
-  /** Writes a line, at the place of the missing ones, that lines are missing. */
+  /** Accepts lines again, and writes a line in place of the missing ones that says so. */
   #takeAgain({ atMs, linesDropped }: { readonly atMs: number; readonly linesDropped: number }): void {
     this.#droppingSince = null;
     const line = {
@@ -280,7 +280,7 @@ export class LogOutput implements LogDestination {
     this.#retryMs = Math.min(2 * this.#retryMs, MAX_RETRY_MS);
   }
 
-  /** Writes what is waiting when the process exits, with no background work any more. */
+  /** Writes what is waiting when the process exits, when background work is no longer possible. */
   #writeLast(): void {
     this.#handOn();
     const isInTrouble = this.#trouble !== null;

@@ -14,7 +14,7 @@ export function standardOutput(): LogOutput {
 function nonBlocking(): number {
   if (isatty(STDOUT)) {
     try {
-      // Node makes terminals blocking. One reopened here does not block, while it still does for other programs.
+      // Node makes terminals blocking. If it is opened again here, it does not block, and stays blocking for other programs.
       return openSync('/dev/stdout', constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY);
     } catch {
       // The terminal belongs to another user, or the system lacks this name.

@@ -11,7 +11,7 @@ export function storeLog(log: Logger): Partial<StoreListener> {
   let isSubscribed = true;
   /** Failures of tasks that were logged since Redis was found. */
   const failures = new Set<string>();
-  /** Causes of the outage of now that were logged; `null` while Redis decides. */
+  /** Causes of the current outage that were logged; `null` while Redis decides. */
   let causes: Set<string> | null = null;
   return {
     lost(policy, cause) {
@@ -23,7 +23,7 @@ export function storeLog(log: Logger): Partial<StoreListener> {
       else log.error(line, 'Redis is unreachable: requests that have a limit get 503');
     },
     failed(_failure, cause) {
-      // What ends the connection is not always what keeps it away: a password that was changed, a certificate.
+      // What keeps the store away may differ from what ended the connection: a changed password, a certificate.
       if (causes === null || causes.has(cause) || causes.size >= MAX_FAILURES) return;
       causes.add(cause);
       log.error({ type: 'store', cause }, 'Redis is still unreachable');
@@ -38,7 +38,7 @@ export function storeLog(log: Logger): Partial<StoreListener> {
     behind: () =>
       log.error(
         { type: 'store' },
-        'serving without Redis since the start: tokens that other gateways have revoked pass here until Redis is back (on_failure: closed would wait)',
+        'serving without Redis since the start: tokens that other gateways have revoked are accepted until Redis is back (with on_failure: closed, the gateway would wait)',
       ),
     caughtUp: () =>
       log.info({ type: 'store' }, 'has caught up with what other gateways have revoked and restricted'),
@@ -62,7 +62,7 @@ export function storeLog(log: Logger): Partial<StoreListener> {
     },
     rightsMissing(commands) {
       if (commands.length === 0)
-        log.info({ type: 'store' }, 'Redis permits all that this gateway needs again');
+        log.info({ type: 'store' }, 'Redis again permits everything that this gateway needs');
       else
         log.error(
           { type: 'store', commands },
@@ -75,7 +75,7 @@ export function storeLog(log: Logger): Partial<StoreListener> {
       failures.add(failure);
       log.error(
         { type: 'store', task, cause },
-        'Redis refused what no request waits for, so it was not done',
+        'Redis refused a command that no request waits for, so its effect is missing',
       );
     },
     beat(_roundTripMs, clockAheadMs) {

@@ -17,17 +17,17 @@ export interface MetricDeclaration {
   /** The label for something configured: a reload drops the series whose value is in no row. Default: none is dropped. */
   readonly configured?: string | ((model: labels.LabelModel) => string);
   /**
-   * How a gauge that each thread has becomes one value of the process. Default: the main thread knows that value. Counters and
-   * histograms are added up.
+   * How the values of all threads are merged for a gauge that each thread has. Default: only the main thread has the value.
+   * Counters and histograms are always added up.
    */
   readonly across?: 'sum' | 'max';
   /** Text for the docs only, as Markdown. Default none. */
   readonly more?: string;
 }
 
-/** Seconds: from a cached response on the same network to the longest first-byte timeout. */
+/** In seconds: from a cached response on the same network to the longest first-byte timeout. */
 const DURATION_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-/** Seconds: a nearby provider answers within milliseconds; one in trouble is abandoned after several seconds. */
+/** In seconds: a nearby provider answers within milliseconds; a failing one is given up after several seconds. */
 const PROVIDER_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const ROUTE = 'as configured; `none`: no route matched';
@@ -86,7 +86,7 @@ export const METRICS = {
     'Lifetime of WebSockets, from the request to the end, by upstream.',
     { upstream: UPSTREAM },
     {
-      // Seconds: from a page that is closed at once to a service that is connected all day.
+      // In seconds: from a page that is closed at once to a service that is connected all day.
       buckets: [1, 10, 60, 600, 3_600, 21_600, 86_400],
     },
   ),
@@ -467,7 +467,7 @@ export const METRICS = {
     'Time of the last reload, successful or not; the start time until the first one.',
   ),
   weir_config_reload_longest_turn_seconds: gauge(
-    'The longest time for which the last reload kept a thread that serves from all other work; 0 until the first one. Of several workers, the longest of all.',
+    'The longest time for which the last reload kept a thread that serves from all other work; 0 until the first one. With several workers, the longest of all.',
     {},
     { across: 'max' },
   ),

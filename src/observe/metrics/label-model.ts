@@ -61,14 +61,14 @@ export interface BucketLabels {
   readonly callerClass: string;
   /** The outcomes of its decisions, each with the period of the window that refuses; `''` where a limit has one window. */
   readonly outcomes: readonly (readonly [outcome: string, period: string])[];
-  /** The periods of windows that may be nearly used up, as above. */
+  /** The periods of windows that may be nearly used up, in the same form. */
   readonly periods: readonly string[];
   readonly inShadow: readonly string[];
-  /** Whether responses tell what its requests cost. */
+  /** Whether responses name what requests cost. */
   readonly isPriced: boolean;
 }
 
-/** A tally or a histogram with a part for each value of the next label. Its innermost parts are series. */
+/** A count or a histogram with a part for each value of the next label. Its innermost parts are series. */
 export interface SeriesTree<Part> {
   readonly parts: Map<string, Part>;
   of(value: string): Part;
@@ -205,7 +205,8 @@ export function restrictionRefusalRows({ buckets }: LabelModel): Rows {
 }
 
 /**
- * Returns why a class of callers may be refused before its limits are checked. Every restriction of a webhook refuses an address.
+ * Returns why a class of callers may be refused before its limits are checked. A restriction at a webhook always refuses an
+ * address.
  */
 function refusalsOf(callerClass: string): readonly core.RestrictionRefusal['why'][] {
   const concerns = (reason: core.RestrictionReason) =>

@@ -66,7 +66,7 @@ function* seriesOf<Part extends SeriesTree<Part>>(
   labels: Readonly<Record<string, string>> = {},
 ): Iterable<readonly [labels: Readonly<Record<string, string>>, series: Part]> {
   if (name === undefined) yield [labels, tree];
-  // A label without a value is equivalent to none (Prometheus data model), and is omitted.
+  // A label with an empty value is equivalent to a missing one (Prometheus data model), and is omitted.
   else
     for (const [value, part] of tree.parts)
       yield* seriesOf(part, names, value === '' ? labels : { ...labels, [name]: value });
@@ -186,7 +186,7 @@ function histogramSeries(
 }
 
 interface Sample {
-  /** Default: that of the metric. */
+  /** Default: the name of the metric. */
   readonly metricName?: string;
   readonly labels: Readonly<Partial<Record<string, string | number>>>;
   readonly sharedLabels?: Sample['labels'];
@@ -207,9 +207,7 @@ async function inLibrarysForm(metric: Metric): Promise<ShownMetric> {
   return (await getForPromString?.call(metric)) ?? metric.get();
 }
 
-/**
- * Prometheus' text format, a line a step: the library writes all at once, which takes 0.1 s for 5,000 buckets.
- */
+/** Prometheus' text format, one line per step: the library writes everything at once, which takes 0.1 s for 5,000 buckets. */
 function* textOf(metrics: readonly ShownMetric[]): Steps<string> {
   const texts: string[] = [];
   for (const { name, help, type, values } of metrics) {
@@ -238,10 +236,10 @@ function escaped(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
 
-/** Values that are kept elsewhere: one, or one for each combination of labels. */
+/** Values that are stored elsewhere: one, or one for each combination of labels. */
 type Reading = number | Iterable<readonly [labels: Readonly<Record<string, string>>, value: number]>;
 
-/** Reads once the first one is asked for. Of the same labels, the last value counts, or the sum. */
+/** Reads the values when the first one is needed. If labels repeat, uses the last value, or the sum. */
 function* samplesOf(read: () => Reading, addsUp: boolean): Iterable<Sample> {
   const now = read();
   if (typeof now === 'number') return yield { labels: {}, value: now };
@@ -273,7 +271,7 @@ export function joinedLevels(levels: readonly Levels[]): Promise<Levels> {
 export class MetricSet {
   readonly registry = new Registry();
   readonly #followers: ((model: LabelModel) => Steps<void>)[] = [];
-  /** Whose series are shown; `null` while they change. */
+  /** The configuration whose series are shown; `null` while they change. */
   #shown: LabelModel | null = null;
   readonly #counters = new Map<MetricName, Tally>();
   readonly #histograms = new Map<MetricName, TallyHistogram>();
@@ -366,7 +364,7 @@ export class MetricSet {
   /**
    * Metrics in Prometheus' text format, merged with the values of other threads. Written in slices: this thread may serve.
    *
-   * @param names of the metrics; all if empty
+   * @param names the names of the metrics; all if empty
    */
   async text(
     others: readonly Levels[],

@@ -47,12 +47,12 @@ export function exchangeMetrics(set: MetricSet) {
   const errors = set.counter('weir_errors_total');
   const caps = set.counter('weir_caps_met_total');
   const untrusted = set.counter('weir_untrusted_forwarding_headers_total');
-  /** Open ones, by upstream. */
+  /** Open WebSockets, by upstream. */
   const webSockets = new Tally();
   set.read('weir_websockets_open', () =>
     Array.from(webSockets.parts, ([upstream, { count }]) => [{ upstream }, count]),
   );
-  /** WebSockets are not included in the requests, in number or duration: one would hide thousands of them. */
+  /** Leave WebSockets out of the requests, in number and duration: a single one lasts as long as thousands of requests. */
   const noteEnd = ({ protocol, status, durationMs, route }: core.ExchangeRecord, upstream: string) => {
     if (protocol === 'websocket' && status === 101) {
       webSockets.of(upstream).count--;

@@ -174,13 +174,13 @@ function numberOf(asked: Asked, name: string): number | null {
   return value === null ? null : Number(value);
 }
 
-/** The same of a number of seconds, in milliseconds. */
+/** The number of seconds in a response field, in milliseconds. */
 function msOf(asked: Asked, name: string): number | null {
   const seconds = numberOf(asked, name);
   return seconds === null ? null : Math.round(seconds * 1_000);
 }
 
-/** The values of a response field, joined if it came several times; `null` if the response lacks it. */
+/** The values of a response field, joined if it occurs several times; `null` if the response lacks it. */
 function fieldOf({ fields }: Asked, name: string): string | null {
   const lowerName = name.toLowerCase();
   if (firstValue(fields, lowerName) === undefined) return null;

@@ -24,8 +24,9 @@ export interface Asked {
 }
 
 /**
- * A gateway in virtual time and without sockets, with the gates, limits and restrictions of a real one. Its services answer at
- * once as the test says; trailers come when the request ends. It counts in memory, and `patience` is off.
+ * A gateway in virtual time and without sockets, with the gates, limits and restrictions of a real one. Its services answer at once
+ * with the response that the test defines; trailers follow when the request ends. Limits are counted in memory, and `patience` is
+ * off.
  */
 export class TestGateway {
   /** The issuers of the configuration, in its order; empty if it knows no tokens. */
@@ -140,7 +141,7 @@ export interface ServiceAnswer {
   readonly takesMs: number;
 }
 
-/** The same as a transport passes it on. */
+/** A response as a transport passes it on. */
 interface Served {
   readonly status: number;
   readonly head: Fields;
@@ -202,7 +203,7 @@ class TestDownstream implements Downstream {
     this.peer = peer;
   }
 
-  /** Resolves when the head of the response has come. */
+  /** Resolves when the head of the response has arrived. */
   get answered(): Promise<void> {
     return this.#answered.promise;
   }

@@ -73,7 +73,7 @@ export async function testIdentity(model: IdentityModel, clock: TimerClock): Pro
       notices: live.notices,
       endSession: caller => live.endSession(caller),
       introspect: () => 'active',
-      // The requests of a test carry no proofs.
+      // The requests of a test contain no proofs.
       proofs: null,
     },
   };
@@ -109,7 +109,7 @@ export class TestIssuer {
     const keys = new KeySet(model.keySet, { fetch, clock, random: () => 0, listener: silent() });
     await keys.refresh();
     keys.close();
-    // Callers of a test are known by the claims that it names, one of which may be that of the audience.
+    // In a test, callers are identified by the claims that it names, one of which may be the claim of the audience.
     const options = { ...model.accessTokens, audience: null };
     const verifier = new Verifier(options, model.cache, {
       clock,

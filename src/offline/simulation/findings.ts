@@ -6,9 +6,9 @@ import { mergeLogs, newReadCounts, ReplayError, Returns } from './log/index.ts';
 
 export type FoundInLogs = Findings['found'] & { readonly counts: ReadCounts };
 
-/** What is noted of every request in the logs, whether they are replayed or measured. */
+/** Counts and notes made for every request in the logs, whether they are replayed or measured. */
 export class Findings {
-  /** The tested limits, with routes that remember the paths of the logs. */
+  /** The limits under test, with a route table that remembers the paths of the logs. */
   readonly limits: LimitsModel;
   readonly paths: KnownPaths<LimitRouteModel>;
   /** Requests that would get 400 because the value of their main parameter is ambiguous. */
@@ -16,7 +16,7 @@ export class Findings {
   /** Requests left out in addition to those in `ReadCounts`: refused by a restriction or a block. */
   early = 0;
   /**
-   * Classes and claims that the limits name and no request had so far: `class partner`, `claim organization`. A log has only
+   * Classes and claims in the limits that no request so far has had: `class partner`, `claim organization`. A log contains only
    * those of the configuration that wrote it, so limits for them cannot be tested with these logs.
    */
   readonly #unseen: Set<string>;

@@ -22,7 +22,7 @@ export class KnownPaths<T> implements Routes<T> {
   readonly #routes: Routes<T>;
   readonly #known = new Map<string, KnownPath<T>>();
   readonly #shapes = new Map<string, Count>();
-  /** The latest request: each is looked up twice, to count it and to route it. */
+  /** The latest request, because each is looked up twice: to count it and to route it. */
   #last: KnownPath<T> | null = null;
 
   constructor(routes: Routes<T>) {

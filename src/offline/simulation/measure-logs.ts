@@ -26,7 +26,7 @@ export interface Measured {
   /** The place of its quota in a list; `null` if it is written alone. */
   readonly at: number | null;
   requests: number;
-  /** If a claim may set the number: whether it does for these callers. `null` if only limits.yaml sets it. */
+  /** For a limit whose number a claim may set: whether it does so for these callers. `null` if only limits.yaml sets the number. */
   readonly part: ClaimedPart | null;
   /** Requests that the limit refused when the log was written. They count as demand as well. */
   refused: number;
@@ -34,7 +34,7 @@ export interface Measured {
   highestSaid: number;
 }
 
-/** The two numbers next to a claim: `max` bounds what it sets, `otherwise` is for tokens without it. */
+/** The two numbers next to a claim: `max` limits the number that it sets, `otherwise` is for tokens without it. */
 export type ClaimedPart = 'max' | 'otherwise';
 
 export type MeasuredLogs = Awaited<ReturnType<typeof measureLogs>>;
@@ -165,7 +165,7 @@ class Measuring {
     row.demand.consume(atMs, owner, key, unitsOfRequest(limit, request, consumption.cost));
   }
 
-  /** @param said the number set by the caller's token */
+  /** @param said the number that the caller's token sets */
   #rowFor(
     { limit, at }: ListedLimit,
     { callerClass: ofRequest, bucket }: Consumption,
@@ -200,7 +200,7 @@ function saidOf({ role, claim }: Limit, { claimed }: LoggedRequest): number | un
   return role !== 'caller' || claim === null ? undefined : claimed?.numbers.get(claim);
 }
 
-/** The units that a request consumed of a limit in the end. `cost`: where its response did not tell that. */
+/** The units of a limit that a request consumed in the end. `cost`: used if its response named no price. */
 function unitsOfRequest(limit: Limit, { price }: LoggedRequest, cost: number): number {
   return unitsTaken(limit, limit.isPriced && price !== null ? price : cost);
 }

@@ -28,7 +28,7 @@ interface Units {
   readonly engine: LimitEngine;
   readonly units: readonly ReturnableUnits[];
   readonly bucket: BucketModel | null;
-  /** The most that the request is charged. */
+  /** Maximum that the request is charged. */
   readonly most: number;
 }
 
@@ -74,7 +74,7 @@ class Replay {
       early: restrictions.unknown.callers,
       tally: this.#tally,
       restarts: this.#engines.restarts,
-      // Refused requests that would be held instead, and for how long at most.
+      // Refused requests that would be held instead, and the maximum time for that.
       patience: patienceMs === null ? null : { forMs: patienceMs, requests: this.#patient },
       blocksCallers: this.#blocksCallers,
       enforcesShares: this.#options.limits.buckets.some(({ rollout }) => rollout !== null),
@@ -171,7 +171,7 @@ class Replay {
     this.#places.delete(key);
   }
 
-  /** Charges what a request cost in the end, if these limits have its response tell that. */
+  /** Charges the final cost of a request, if its response names it under these limits. */
   #charge(atMs: number, request: LoggedRequest): void {
     const key = unitKey(request);
     const kept = this.#units.get(key);
@@ -190,7 +190,7 @@ class Replay {
     const { status, isOfService, price } = request;
     const returned = unitsReturnedBy(status, isOfService, kept.units, kept.bucket);
     for (const unit of returned) kept.engine.refund(atMs, unit);
-    // The price may be told later; it is settled against the units that were not returned.
+    // The price may be known later. It is then settled with the units that were not returned.
     if (price === null) this.#units.delete(key);
     else this.#units.set(key, { ...kept, units: kept.units.filter(each => !returned.includes(each)) });
   }

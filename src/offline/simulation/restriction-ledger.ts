@@ -6,7 +6,9 @@ import type { LoggedRequest } from './log/index.ts';
 import type { ReplayedKind } from './restriction-replay.ts';
 import { isInvalidRefusal, RestrictedSenders } from './restriction-replay.ts';
 
-/** How the tested limits judged a request whose end comes later in the log. `counts`: they refused it, and that is an offence. */
+/**
+ * What the tested limits decided about a request whose end comes later in the log. `counts`: they refused it, which is an offence.
+ */
 type Fate = 'counts' | 'harmless';
 
 const MAX_FATES = 200_000;
@@ -19,8 +21,9 @@ export class RestrictionLedger {
   readonly #after = new RestrictedSenders();
   readonly #fates = new RecentMap<Fate>(MAX_FATES);
   /**
-   * What a replay cannot know. `callers`: of requests that were refused before their token was checked, and that nothing refuses
-   * now. `outcomes`: how the service would have answered requests that were refused and are now admitted.
+   * Requests about which a replay cannot know everything. `callers`: their callers, because they were refused before their token
+   * was checked, and are not refused now. `outcomes`: how the service would have answered, because they were refused then and are
+   * admitted now.
    */
   readonly #unknown = { callers: 0, outcomes: 0 };
 
@@ -36,7 +39,7 @@ export class RestrictionLedger {
       before: this.#before.counts,
       after: this.#after.counts,
       unknown: { ...this.#unknown },
-      // The log does not name callers, so those spared when it was written are spared.
+      // The log does not name callers, so callers that were spared when it was written are spared in the replay.
       sparesCallers: this.#hasRules && callers.size > 0,
     };
   }
@@ -63,7 +66,7 @@ export class RestrictionLedger {
     return null;
   }
 
-  /** Called if the replay refused the request before the limits, so that its logged end is not an offence. */
+  /** Called if the replay refused the request before its limits were checked. Its end in the log is then not an offence. */
   passedOver(request: LoggedRequest): void {
     if (isAwaited(request)) this.#keep(request, 'harmless');
   }

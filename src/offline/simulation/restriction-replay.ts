@@ -83,7 +83,7 @@ export class RestrictionReplay {
     return this.#restrictions.isRestricted({ kind, key, webhook });
   }
 
-  /** Takes from the log who is under `never_restrict`: it contains pseudonyms, which limits.yaml cannot name. */
+  /** The log says whether a caller is under `never_restrict`: limits.yaml cannot say, because the log contains pseudonyms. */
   #isSpared({ facts }: LoggedRequest): boolean {
     return this.#sparesCallers && facts?.isSpared === true;
   }
@@ -112,7 +112,10 @@ function principalOf({ callerClass, caller }: LoggedRequest): string | null {
 /** Maximum senders of each kind counted separately. */
 const MAX_SENDERS = 1_000_000;
 
-/** Requests that restrictions refused, and the number of their senders by kind; a webhook's sender is an address at it. */
+/**
+ * Requests that restrictions refused, and the number of their senders by kind. The sender of a webhook's requests is an address at
+ * that webhook.
+ */
 export class RestrictedSenders {
   #requests = 0;
   readonly #senders: Readonly<Record<ReplayedKind, Set<string>>> = {

@@ -9,7 +9,7 @@ import { findUnanswered, logReportOf } from './report.ts';
 export const PERCENTILES = ['50', '95', '99', '99.9', '100'] as const;
 export type Percentile = (typeof PERCENTILES)[number];
 
-/** Minimum callers for a meaningful percentile: with fewer, it would be the value of the largest caller. */
+/** Minimum callers for a meaningful percentile: with fewer, it would be the value of a single caller. */
 export const FEWEST_CALLERS: Readonly<Record<Percentile, number>> = {
   50: 2,
   95: 20,
@@ -106,8 +106,8 @@ function suggestionOf(row: Measured, percentile: Percentile, headroomPercent: nu
 }
 
 /**
- * Makes the numbers next to a claim consistent with each other, and with those in the file that stay: `otherwise` must not exceed
- * `max`.
+ * Makes the numbers next to a claim consistent with each other, and with the ones that stay in the file: `otherwise` must not
+ * exceed `max`.
  */
 function fitting(limits: readonly SuggestedLimit[], { buckets }: LimitsModel): SuggestedLimit[] {
   return limits.map(limit => {

@@ -19,7 +19,7 @@ export interface ShownParts {
   readonly observation: Observation;
   readonly unlistedProxies: UnlistedProxies;
   readonly generations: Generations;
-  /** What a reload cannot change. */
+  /** The settings that a reload cannot change. */
   readonly fixed: Pick<Snapshot, 'workers'> & { readonly values: readonly FixedValue[] };
   /** Watches the files; `null` if nothing is reloaded. */
   readonly watcher: ConfigWatcher | null;
@@ -29,11 +29,11 @@ export interface ShownParts {
   readonly reports: WorkerReports;
   /** Why the gateway is not ready; `null` if it is. */
   notReady(): string | null;
-  /** Resolves once all threads of the process know what this one has learnt so far. */
+  /** Resolves once all threads of the process know what this thread has learnt so far. */
   readonly allKnow: () => Promise<void>;
 }
 
-/** What the admin listener shows of a gateway, read for each request. */
+/** The data that the admin listener shows of a gateway, read for each request. */
 export function adminView(parts: ShownParts): AdminView {
   const { clock, generations, watcher, observation, limiting, reports, notReady, allKnow } = parts;
   const sources = {

@@ -11,7 +11,7 @@ import type { Logger } from '../../observe/index.ts';
 import type { KeptState } from '../runtime/index.ts';
 import type { ReportExtent, WorkerReport, WorkerReports } from './worker-reports.ts';
 
-/** What a gateway needs in addition to its configuration, whatever its threads. */
+/** What every thread of a gateway needs in addition to its configuration. */
 export interface StartOptions {
   readonly system: System;
   readonly log: Logger;
@@ -21,7 +21,7 @@ export interface StartOptions {
   readonly source?: Pick<ConfigWatcherOptions, 'path' | 'env' | 'loaded' | 'settleMs' | 'pollMs' | 'load'>;
 }
 
-/** What one thread of a gateway needs as well. */
+/** What one thread of a gateway needs in addition. */
 export interface AppOptions extends StartOptions {
   /** What this thread shares with others. */
   readonly part: ProcessPart;

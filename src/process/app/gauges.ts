@@ -17,7 +17,7 @@ interface GaugedParts extends ShownParts {
 
 type Read = Observation['read'];
 
-/** Registers what is read at each scrape: states, as opposed to events. */
+/** Registers values that are read at each scrape: states rather than events. */
 export function readGauges(parts: GaugedParts): void {
   const { observation, gateway, service, buffered, limiting, reports, transports, workers } = parts;
   const { read } = observation;
@@ -32,7 +32,7 @@ export function readGauges(parts: GaugedParts): void {
       open,
     ]),
   );
-  // Where workers serve, this thread serves nobody.
+  // With workers, this thread serves no clients.
   read('weir_config_reload_longest_turn_seconds', () => (workers > 0 ? 0 : parts.turns.longestMs / 1_000));
   read('weir_tls_certificate_expiry_timestamp_seconds', () =>
     certificatesOf(parts.generations.current).map(({ notAfterMs, ...names }) => [names, notAfterMs / 1_000]),
@@ -108,7 +108,7 @@ function readWorkers(read: Read, reports: WorkerReports): void {
   readEach('weir_worker_event_loop_delay_seconds', ({ loopDelayMs }) => loopDelayMs, 1_000);
 }
 
-/** Makes a series, or none where the value is unknown. `per`: what the value is divided by. */
+/** Makes a series, or none if the value is unknown. `per`: the divisor of the value. */
 function seriesOf(labels: Readonly<Record<string, string>>, value: number | null, per: number) {
   return value === null ? [] : [[labels, value / per] as const];
 }

@@ -64,9 +64,9 @@ import { type ReportExtent, type WorkerReport, WorkerReports } from './worker-re
 
 /** Maximum paths and callers whose names in the log are remembered. */
 const MAX_NAMES = 20_000;
-/** Maximum proofs of possession remembered, so that none is used twice: with twice 30s of leeway, 4,000 a second. */
+/** Maximum proofs of possession remembered to detect a second use: 4,000 a second if a proof is accepted for 60 s. */
 const MAX_PROOFS = 250_000;
-/** A gateway without workers does not fail. */
+/** Without workers, a gateway does not fail. */
 const NEVER = new Promise<string>(() => {});
 
 /** The parts that take time to open, or are loaded only if used; `null` if not configured. */
@@ -104,7 +104,7 @@ class RunningApp implements PlaneApp {
   readonly #unlistedProxies: UnlistedProxies;
   readonly #gateway: Gateway;
   readonly #service: Service;
-  /** Prepare for a reload before this thread applies it; `null` if there are none. */
+  /** Must compile a reload before this thread applies it; `null` if there are none. */
   readonly #workers: Workers | null;
   /** The workers' reports; empty if there are no workers. */
   readonly #reports: WorkerReports;
@@ -114,7 +114,7 @@ class RunningApp implements PlaneApp {
   readonly #followers: ((generation: Generation) => void)[] = [];
   /** Times the turns that the last reload took in this thread. */
   readonly #turns = new Turns();
-  /** What is still done for a configuration that serves already; `null` if nothing is. */
+  /** The rest of the work for a configuration that already serves; `null` if there is none. */
   #following: Promise<void> | null = null;
   #started = false;
   #draining = false;
@@ -141,7 +141,7 @@ class RunningApp implements PlaneApp {
     const { files } = system;
     this.#buffered = new Buffered({ memory: part.memory, files, listener: this.#observation.connections });
     this.#transports = new Transports(transportOpener(part, system, this.#observation.upstreams));
-    // All threads hold the same revocations: the main one counts.
+    // All threads hold the same revocations, so only the main one counts.
     const evicted = () => {
       if (part.isMain) this.#observation.identityOf(null).revocationEvicted();
     };
@@ -178,7 +178,7 @@ class RunningApp implements PlaneApp {
       await this.#state?.stop();
       throw error;
     }
-    // A worker passes on what it records: the main thread shows it.
+    // The main thread shows what a worker records, so a worker hands over all of it.
     this.#observation.recent.start();
     this.startParts();
     await this.#watcher?.start();
@@ -245,13 +245,13 @@ class RunningApp implements PlaneApp {
     return part;
   }
 
-  /** Does, in slices, what no request waits for: one configuration after the other. */
+  /** Does the work that no request waits for, in slices, for one configuration after the other. */
   #followLater(snapshot: Snapshot): void {
     const run = () => this.#turns.slice(this.#followInSteps(snapshot));
     const following = (this.#following?.then(run) ?? run()).finally(() => {
       if (this.#following === following) this.#following = null;
     });
-    // Those who await it learn of a fault.
+    // A failure reaches the code that awaits `#following`.
     following.catch(() => {});
     this.#following = following;
   }
@@ -368,7 +368,7 @@ class RunningApp implements PlaneApp {
     });
   }
 
-  /** Times the event loop, always in real time, whatever clock the gateway has. */
+  /** Measures the event loop in real time, even if the gateway has another clock. */
   #makeOverload({ caps }: Snapshot): Overload {
     const overload = new Overload(caps.eventLoopDelayMs, systemClock, this.#observation.overload);
     return this.#follows(overload, (part, next) => part.use(next.snapshot.caps.eventLoopDelayMs));
@@ -457,7 +457,7 @@ class RunningApp implements PlaneApp {
     if (!this.#started) return 'starting';
     if (this.#workers?.serves === false) return 'all workers are being replaced';
     if (this.#limiting.redis?.isReady === false) return 'waiting for Redis';
-    if (this.#limiting.redis?.refuses === true) return 'Redis is away, and on_failure is closed';
+    if (this.#limiting.redis?.refuses === true) return 'Redis is unreachable, and on_failure is closed';
     return isReady(this.#generations.current) ? null : "waiting for the issuer's keys";
   }
 }
@@ -491,7 +491,7 @@ function reloadSink(
   };
 }
 
-/** Keeps what counts as one address: the counters are named by the keys of addresses. */
+/** Keeps the rules for which addresses count as one until a restart, because counters are named by the keys of addresses. */
 function withKeysOf({ limits: { keying } }: Snapshot, next: Snapshot): Snapshot {
   return { ...next, limits: { ...next.limits, keying } };
 }
@@ -513,7 +513,7 @@ export async function startAlone(snapshot: Snapshot, options: StartOptions): Pro
 export async function startApp(snapshot: Snapshot, options: AppOptions): Promise<App> {
   const app = await openApp(snapshot, options);
   options.beforeServing?.();
-  // With workers, they serve.
+  // With workers, this thread serves no clients and needs no warm-up.
   if (options.workers === undefined) await warmUpFor(snapshot, options);
   await app.start();
   return app;

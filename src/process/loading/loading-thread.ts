@@ -2,14 +2,14 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 import type { LoadedData, loadConfig } from '../../config/index.ts';
 import { errorText, giveWay, MAIN_SCRIPT } from '../../core/index.ts';
 
-/** What the thread loads, of the options of `loadConfig` those that can be passed on. */
+/** The options of `loadConfig` that can be passed to a thread. */
 interface LoadRequest {
   readonly path: string;
   readonly options: Pick<Parameters<typeof loadConfig>[1], 'env' | 'generation' | 'limitKeys' | 'machine'>;
 }
 
 /**
- * The young generation of the thread. With more, a load takes as much processor time, and V8 keeps the pages for a next thread: 110
+ * The young generation of the thread. A larger one does not save processor time, and V8 keeps its pages for the next thread: 110
  * MiB more after four loads with 16.
  */
 const YOUNG_MB = 8;
@@ -35,7 +35,7 @@ async function askThread(script: string | URL, load: LoadRequest): Promise<Loade
     name: 'loader',
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
   });
-  // Those who wait for a message learn of it.
+  // `nextFrom` reports the error to the code that waits for a message.
   thread.on('error', () => {});
   try {
     return (await nextFrom(thread)) as LoadedData;
@@ -59,7 +59,7 @@ export async function runLoadingThread(): Promise<boolean> {
   const port = parentPort;
   if (isMainThread || load === undefined || port === null) return false;
   giveWay();
-  // Only now: to load this code is a fifth of the work.
+  // Import it only in this thread: loading the code is a fifth of the work.
   const { loadData } = await import('../../config/index.ts');
   const loaded = await loadData(load.path, load.options as Parameters<typeof loadConfig>[1]);
   port.postMessage(loaded);

@@ -4,7 +4,7 @@ import { shareResets } from './replication.ts';
 
 interface AllowancesDependencies {
   readonly store: limits.AllowanceStore;
-  /** How other gateways are told of a reset. */
+  /** Informs other gateways of a reset. */
   readonly part: ProcessPart;
   readonly randomBytes: RandomBytes;
   /** Makes the store ask again about keys that it knows to be exhausted. */
@@ -40,7 +40,10 @@ export class Allowances {
     return countedIn;
   }
 
-  /** Forgets remembered refusals, which are repeated without asking and reveal who ignores them: they are no longer valid. */
+  /**
+   * Forgets remembered refusals: they are no longer valid. They let the gateway refuse again without asking the store, and show who
+   * ignores refusals.
+   */
   #forgetRefusals(): void {
     const { forgetKnown, ignoredRefusals } = this.#dependencies;
     forgetKnown();

@@ -50,7 +50,7 @@ export async function openCounters(
   let look = () => {};
   let timer: Timer | null = null;
   return {
-    /** The root of the hashes of clients in the file: the tables that restore them need the same. */
+    /** The root of the hashes of clients in the file. The tables that restore counters must use it as well. */
     hashRoot,
     /** Restores these counters from the file, and from now on saves them if the file is written. */
     async follow(counters: MemoryStore['kept']): Promise<void> {
@@ -79,7 +79,7 @@ export async function openCounters(
       writer = late;
       timer = clock.every(LOOK_MS, look);
     },
-    /** How its writing goes; `null` if it is not written. */
+    /** Whether writes succeed; `null` if the file is not written. */
     get health(): WriteHealth | null {
       return writer?.health ?? null;
     },

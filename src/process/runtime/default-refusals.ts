@@ -1,20 +1,20 @@
 import { ENOUGH_FOR_A_PAGE, type Snapshot } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 
-/** A refusal by a global limit that no limits file names: the first one of a class of callers. */
+/** The first refusal of a class of callers by a global limit that no limits file names. */
 interface DefaultRefusal {
   readonly callerClass: core.ClassName;
   /** The limit, such as `50/1s`. */
   readonly quota: string;
   /** When it happened, milliseconds since the epoch. */
   readonly sinceMs: number;
-  /** What it means and what to write, as a sentence for the operator. */
+  /** What the refusal means and which key to set, as a sentence for the operator. */
   readonly message: string;
 }
 
 /**
- * Notices refusals by a global limit that no limits file names: a page with many files meets it, and nothing else would name the
- * key. Reports each class of callers once in the life of the process.
+ * Notices refusals by a global limit that no limits file names. A page that loads many files can reach it, and no other message
+ * names the key. Reports each class of callers once per process.
  */
 export class DefaultRefusals {
   readonly #topic: core.Topic<DefaultRefusal>;
@@ -46,7 +46,7 @@ export class DefaultRefusals {
     this.#topic.post(refusal);
   }
 
-  /** What was noticed of limits that this configuration does not name either. */
+  /** The refusals whose limit this configuration does not name either. */
   reports({ defaultLimits }: Pick<Snapshot, 'defaultLimits'>): DefaultRefusal[] {
     return [...this.#noticed.values()].filter(({ callerClass }) => defaultLimits.of(callerClass) !== null);
   }

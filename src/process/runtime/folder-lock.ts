@@ -4,7 +4,7 @@ import type { Network, System } from '../../core/index.ts';
 
 const LOCK_NAME = 'weir.lock';
 
-/** How long after taking the lock it is certain that nobody has taken it at the same time. */
+/** How long after taking the lock it is certain that no other gateway took it at the same time. */
 const RACE_MS = 100;
 
 /** The longest path of a socket, in bytes: on Linux; other systems allow slightly less. */
@@ -40,12 +40,12 @@ export async function lockFolder(
   try {
     await files.rename(own, path);
   } catch (error) {
-    // It would keep the process running. The socket is removed with it.
+    // A listening server would keep the process running. Closing it removes the socket.
     server.close();
     throw error;
   }
   await new Promise<void>(resolve => clock.after(RACE_MS, resolve));
-  // Until here it keeps the process running, which has nothing else to do during startup.
+  // Up to here, the server kept the process alive, which has no other work during startup.
   server.unref();
   const lock = {
     async release() {

@@ -82,7 +82,7 @@ export class Identity {
     });
     const { apiKeys } = model;
     const { clock } = shared;
-    // Metrics and log lines of keys and proofs are those of tokens, with several providers those of no provider.
+    // With several providers, metrics and log lines of keys and proofs name no provider.
     const listener = listenerOf(model.providers.length > 1 ? 'none' : null);
     const verifiers = this.#providers.map(({ verifier }) => verifier);
     const jwts = reuse(
@@ -139,7 +139,7 @@ export class Identity {
     maxAgeMs: number,
     address: string,
   ): ReturnType<Introspection['ask']> {
-    // The answer that made this caller is as new as the route wants it.
+    // The answer that identified this caller is recent enough for the route.
     if (askedAtMs !== null) return 'active';
     const provider = this.#providers.find(each => each.issuer === issuer);
     const answer = provider?.introspect(token, maxAgeMs, address) ?? null;
@@ -177,7 +177,7 @@ export class Identity {
     }
   }
 
-  /** Comes into use: its numbers apply to what it shares with the previous identity. */
+  /** Puts this identity into use: its settings now apply to the parts shared with the previous one. */
   serve(): void {
     for (const provider of this.#providers) provider.serve();
     this.apiKeys?.serve();
@@ -255,7 +255,7 @@ class ProviderIdentity {
     this.#issuers = dependencies.issuers;
     this.#parts = {
       questions,
-      // With the tokens that it has verified.
+      // Reused with the tokens that it has verified.
       verifier: reuse(known?.verifier, [accessTokens, cache, budget], () => this.#newVerifier(dependencies)),
       introspection: reuse(known?.introspection, introspection, () =>
         this.#newIntrospection(dependencies, 'introspection'),
@@ -339,7 +339,7 @@ class ProviderIdentity {
     if (this.#isIssuerNew) this.#issuer.part.start(onAnswer);
   }
 
-  /** Comes into use: its numbers apply to what it shares with the previous identity. */
+  /** Puts this provider into use: its settings now apply to the parts shared with the previous identity. */
   serve(): void {
     const { notBeforeS, accessTokens } = this.#model;
     this.#issuer.part.revocations.use({
@@ -352,7 +352,7 @@ class ProviderIdentity {
     this.#answer(this.#parts.introspection.part, this.#parts.questions.part);
   }
 
-  /** From now on, answers what other threads ask about tokens, where these are not `null`. */
+  /** From now on, answers other threads' questions about tokens with each of these that is not `null`. */
   #answer(introspection: Introspection | null, questions: Introspection | null): void {
     this.#issuers.answer(this.#keyOf('introspection'), introspection);
     this.#issuers.answer(this.#keyOf('opaque tokens'), questions);
@@ -362,7 +362,7 @@ class ProviderIdentity {
     return `${about} ${issuerKey(this.#model)}`;
   }
 
-  /** A token that this gateway will refuse helps nobody: clients would sign in again and again. */
+  /** A sign-in that hands out a token which this gateway refuses would be repeated again and again, so report it. */
   #judgeNew(accessToken: string): void {
     const tell = (refusal: Invalid | null) =>
       this.#listener.tokenHandedOut(
@@ -406,7 +406,7 @@ class ProviderIdentity {
     return this.#parts.introspection.part?.ask(token, maxAgeMs, address) ?? null;
   }
 
-  /** @param about names the places of its questions: those about opaque tokens have their own, since anyone can cause them */
+  /** @param about the key of its questions: those about opaque tokens have their own limit, since anyone can cause them */
   #newIntrospection(
     { clock, listener, permits, issuers }: ProviderIdentityDependencies,
     about: About,

@@ -52,7 +52,7 @@ export class SharedIssuers {
   serve(key: string, refresh: () => Promise<boolean>): () => void {
     this.#refreshes.set(key, refresh);
     return () => {
-      // Another one with the same settings may have replaced it meanwhile.
+      // Another provider object with the same settings may have replaced it meanwhile.
       if (this.#refreshes.get(key) !== refresh) return;
       this.#refreshes.delete(key);
       this.states.tell(key, null);
@@ -67,7 +67,7 @@ export class SharedIssuers {
     return this.#refresh(key).catch(() => false);
   }
 
-  /** From now on, answers other threads by this introspection, or not at all. */
+  /** From now on, uses this introspection to answer other threads; `null`: does not answer. */
   answer(key: string, introspection: Introspection | null): void {
     if (introspection === null) this.#introspections.delete(key);
     else this.#introspections.set(key, introspection);

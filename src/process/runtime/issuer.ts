@@ -19,11 +19,11 @@ export class Issuer {
   readonly provider: Provider;
   readonly keys: KeySet;
   readonly revocations: IssuerRevocations;
-  /** Judges the access tokens that sign-ins hand out, by the rules in use. */
+  /** Checks the access tokens that sign-ins hand out by the current rules. */
   judgeNew: (accessToken: string) => void = () => {};
   #hasFailed = false;
   #onAnswer: () => void = () => {};
-  /** Identifies it for other threads. */
+  /** Identifies this issuer for other threads. */
   readonly #key: string;
   readonly #issuers: SharedIssuers;
   /** Ends its connection to other threads. */

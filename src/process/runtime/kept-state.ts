@@ -12,12 +12,9 @@ interface StateFileHealth extends WriteHealth {
 
 /** What a gateway keeps across a restart. */
 export interface KeptState {
-  /** Carries facts past the restart. */
+  /** Keeps facts across a restart. */
   readonly facts: Facts;
-  /**
-   * The files, the one of the facts first. If the folder was not writable at startup, their content is known, and nothing more is
-   * kept.
-   */
+  /** The files, that of the facts first. If the folder was not writable at startup, they were read but are not written. */
   readonly files: readonly StateFileHealth[];
   /** The counters of long windows; `null` if they are not kept. */
   readonly counters: CountersFile | null;
@@ -86,7 +83,7 @@ function keptState(
   }
   const write = async () => ('cause' in lock ? 0 : await file.write(everything()));
   const writer = new LateWriter({ clock, write, onFault });
-  // Those that no topic has taken yet.
+  // Facts that no topic has taken yet.
   let left = facts;
   return {
     facts: {
@@ -94,7 +91,7 @@ function keptState(
         const kept = left.filter(({ name }) => name.startsWith(`${topic}:`));
         left = left.filter(fact => !kept.includes(fact));
         topics.set(topic, holder);
-        // The others learn it as well: it may not have reached them before this gateway stopped.
+        // Tell the other threads and gateways as well: the fact may not have reached them before this gateway stopped.
         for (const fact of kept) holder.learn({ ...fact, name: fact.name.slice(topic.length + 1) });
       },
       post: () => writer.noteChange(),

@@ -20,7 +20,10 @@ interface LateWriterOptions {
 const WRITE_AFTER_MS = 250;
 /** How soon a failed write is retried. */
 const RETRY_MS = 1_000;
-/** A file from this size on costs processor time to write, which is limited to a tenth. Below, only the disk takes time. */
+/**
+ * From this size on, writing a file costs noticeable processor time, so it is limited to a tenth of the time. For smaller files
+ * only the disk matters.
+ */
 const LARGE_BYTES = 1_048_576;
 const REST_SHARE = 9;
 /** How long a stopping gateway waits for the disk. */

@@ -28,7 +28,7 @@ const STAND_INS_MS = 5_000;
 
 /** Counts requests and offences. Outlives a reload: `apply` applies the next configuration's rules. */
 export class Limiting {
-  /** Decides requests: that of `redis`, else `local`. */
+  /** The store that decides requests: that of `redis`, else `local`. */
   readonly store: limits.LimitStore;
   /** Counters of this process: the store itself, or its stand-in while Redis is unreachable. */
   readonly local: limits.MemoryStore;
@@ -41,7 +41,7 @@ export class Limiting {
   /** Shows and resets what callers have consumed. */
   readonly allowances: Allowances;
   readonly listener: core.LimitListener;
-  /** Notices limits that no file names. */
+  /** Notices refusals by limits that no file names. */
   readonly defaults: DefaultRefusals;
   /** Whether no thread of any gateway has claimed this name in the last `forMs`. */
   readonly claim: core.Claims['claim'];
@@ -135,7 +135,7 @@ export class Limiting {
     if (this.redis !== null) this.redis.limits.keysPerCaller = model.keysPerCaller;
     this.offences.use(model);
     this.blocked = model.blocked === null ? null : new Blocked(model.blocked, model.neverRestrict);
-    // Limits may have changed, and restrictions may have been lifted.
+    // Limits may have changed, or restrictions may have been lifted.
     this.redis?.limits.forgetRefusals();
   }
 
@@ -149,7 +149,7 @@ export class Limiting {
     return this.#state?.files ?? [];
   }
 
-  /** Whether revocations and restrictions would still be known after a restart now. */
+  /** Whether revocations and restrictions would survive a restart now. */
   get outlivesRestart(): boolean {
     const [ofFacts] = this.stateFiles;
     return this.redis !== null || (ofFacts !== undefined && ofFacts.fault === null);

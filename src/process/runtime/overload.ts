@@ -99,7 +99,7 @@ export class Overload {
   }
 }
 
-/** A mean covers at least this time, and this many turns of the event loop. */
+/** A mean covers at least this time, and at least this many turns of the event loop. */
 const WINDOW_MS = 1_000;
 const MIN_TURNS = 3;
 

@@ -5,12 +5,12 @@ import type * as limits from '../../limits/index.ts';
 import { Restrictions } from '../../limits/index.ts';
 
 /**
- * How long a reset stays on the board: longer than a gateway takes to read it, unless that is disconnected, when its memory of
- * refusals is outdated anyway.
+ * How long a reset stays on the board: longer than a connected gateway takes to read it. A disconnected one has outdated memories
+ * of refusals anyway.
  */
 const RESET_MS = 5_000;
 
-/** More names than are claimed before the first of them expires. Beyond it, the oldest claim is forgotten. */
+/** More than the number of names that are claimed before the first expires. Beyond it, the oldest claim is forgotten. */
 const MAX_CLAIMED = 100_000;
 
 /** Makes the restrictions of this thread, which learns those of all gateways of the service and informs them of its own. */
@@ -91,7 +91,7 @@ export function shareResets(part: ProcessPart, randomBytes: RandomBytes, forget:
 /**
  * Lets the threads of all gateways agree on which one does something that must be done once.
  *
- * @param beyond claims among processes; `null` if there is only one
+ * @param beyond claims names among processes; `null` if there is only one
  */
 export function sharedClaims(part: ProcessPart, clock: Clock, beyond: Claims | null): Claims['claim'] {
   const claimed = new RecentMap<number>(MAX_CLAIMED);

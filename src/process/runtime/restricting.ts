@@ -42,7 +42,7 @@ export class Restricting {
   }
 }
 
-/** The owners of a caller: none for a principal, those of the key for an address. */
+/** The owners of a caller: those of the address for the key of an address, none for a principal. */
 export function ownersOfCaller(caller: string): readonly Owner[] {
   return isPrincipal(caller) ? NO_OWNERS : ownersOf(caller);
 }
@@ -76,7 +76,7 @@ export class Blocked {
 
   /** @param key the key of the address */
   hasAddress(key: string, address: string): boolean {
-    // Lists may contain a single embedding address, without the others of its key.
+    // The list may name one IPv4 address embedded in IPv6 without the others of its key.
     const name = isEmbedded(address, key) ? address : key;
     const known = this.#known.get(name);
     if (known !== undefined) return known;
@@ -109,7 +109,8 @@ export function noteRefusal(
   { by, atOnce, sharedKey, otherParts, retryAfterMs }: limits.Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {
-  // With `otherParts`, this may be a resource's limit: the caller's own counter for its further values refused.
+  // With `otherParts`, a resource's limit may refuse as well, but only the counter that this caller's further values share is the
+  // caller's own.
   const refused = atOnce ? set.concurrent : by;
   if (sharedKey || refused === null || isPreflight) return;
   const part = otherParts ? OTHER_PARTS : main;

@@ -15,7 +15,7 @@ import {
 
 /** How long startup waits for Redis before the policy decides. */
 const START_MS = 5_000;
-/** How often the secret of nonces is looked up: Redis may have lost its data. */
+/** How often to check that Redis still has the secret of nonces: it may have lost its data. */
 const LOOK_MS = 60_000;
 /** How often leases are checked for renewal. */
 const RENEW_MS = 1_000;
@@ -143,7 +143,7 @@ export class SharedStore {
     });
   }
 
-  /** Lets these nonces, once clients need them, be those of all gateways. */
+  /** Makes these nonces, once clients need them, valid at all gateways. */
   shareNonces(nonces: Nonces): void {
     const look = async () => {
       const secret = nonces.areUsed ? await this.claims.commonSecret(nonces.secret) : null;
@@ -177,7 +177,7 @@ export class SharedStore {
   }
 }
 
-/** Reports how the requests of a worker are decided. The main thread reports whether Redis is available. */
+/** Reports how the requests of a worker are decided. Only the main thread reports whether Redis is available. */
 function ofWorker(listener: core.StoreListener, lost: () => void): core.StoreListener {
   const { decidedBy, failed, shareFailed, taskFailed } = listener;
   return Object.assign(silent<core.StoreListener>(), { decidedBy, failed, shareFailed, taskFailed, lost });

@@ -7,28 +7,29 @@ interface StandIn {
   readonly message: string;
 }
 
-/** What decides in place of a counter of its own. */
+/** The counters that can decide in place of a caller's own. */
 const STAND_INS: Readonly<Record<string, StandIn>> = {
-  /** The counter that a caller's main values beyond its maximum share. */
+  /** The counter shared by a caller's main values beyond the maximum. */
   caller: {
     count: ({ ofCallers }) => ofCallers,
-    message: 'callers use more main values than keys_per_caller: the further ones of each share one counter',
+    message:
+      'callers use more main values than keys_per_caller: the further values of each caller share one counter',
   },
-  /** The counter that stands in for the addresses of a network, which is at its share, or finds no room. */
+  /** The counter shared by the addresses of a network that has used up its share of the table, or found it full. */
   network: {
     count: ({ ofNetworks }) => ofNetworks,
-    message: 'addresses of a network without room for more counters share one',
+    message: 'the addresses of a network share one counter, because there is no room for more',
   },
-  /** The counter of all for whom there is no room. */
+  /** The counter shared by all callers for whom the table has no room. */
   everyone: {
     count: ({ overflows }) => overflows,
-    message: 'there is no room for counters of their own for new callers: they share one (caps.limit_keys)',
+    message: 'there is no room for separate counters of new callers: they share one (caps.limit_keys)',
   },
 };
 
 /**
- * Returns a function that warns of what was decided since its last call by counters that stand in for others: a line for each
- * bucket and minute. It looks at what the store counts, whichever threads made the decisions, so that no request pays for it.
+ * Returns a function that warns of decisions, since its last call, by counters that stand in for others: at most one line for each
+ * bucket and minute. It reads the counts of the store, which include all threads, so requests do no extra work.
  */
 export function standInsOf(
   store: Pick<MemoryStore, 'counts' | 'decidedByStandIns'>,
@@ -37,7 +38,7 @@ export function standInsOf(
 ): () => void {
   const lines = new OncePerInterval(clock);
   let total = 0;
-  // By stand-in and bucket.
+  // The counts of the last call, by stand-in and bucket.
   let before: ReadonlyMap<string, number> = new Map();
   return () => {
     if (store.decidedByStandIns === total) return;

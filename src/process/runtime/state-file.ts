@@ -3,7 +3,7 @@ import type { Clock, Fact, WritableFiles } from '../../core/index.ts';
 import { inNextTurn } from '../../core/index.ts';
 import { WholeFile } from './whole-file.ts';
 
-/** Facts between two turns of the event loop: less than a millisecond. */
+/** Facts written in one turn of the event loop, which takes less than a millisecond. */
 const FACTS_A_TURN = 500;
 const WRITE_CHARACTERS = 65_536;
 

@@ -5,15 +5,15 @@ import type { Clock, WritableFiles } from '../../core/index.ts';
 /** Thrown if a state file cannot be read: the message ends a log line. */
 class StateUnreadable extends Error {}
 
-/** A newer format gets a higher number. A gateway that does not know it starts without it, and replaces it by its own. */
+/** Increase it when the format changes. A gateway that finds an unknown format starts without the file, and replaces it. */
 const FORM = 1;
-/** No gateway writes a file as large as this. */
+/** Larger than any file that a gateway writes. */
 const MAX_BYTES = 512 * 1_024 * 1_024;
 const READ_BYTES = 65_536;
 const SUM_BYTES = checksumLine(createHash('sha256')).length;
 
 interface Content {
-  /** How long ago it was written, by the wall clock; 0 if that was set back. */
+  /** Age of the file by the wall clock; 0 if that was set back. */
   readonly agedMs: number;
   readonly header: Readonly<Record<string, unknown>>;
   readonly body: Buffer;
@@ -51,7 +51,7 @@ export class WholeFile {
     if (header === null || header['weir'] !== this.#kind || typeof header['atEpochMs'] !== 'number')
       throw new StateUnreadable('it was not written by a gateway');
     if (header['form'] !== FORM)
-      throw new StateUnreadable(`its form is ${header['form']}, and this version knows ${FORM}`);
+      throw new StateUnreadable(`its format is ${header['form']}, and this version knows ${FORM}`);
     const content = bytes.subarray(0, end);
     const sum = checksumLine(createHash('sha256').update(content));
     if (end < bodyAt || bytes.toString('latin1', end) !== sum)
@@ -127,7 +127,7 @@ async function readWhole(file: Awaited<ReturnType<WritableFiles['open']>>): Prom
     const { bytesRead } = await file.read(piece, 0, piece.length, null);
     if (bytesRead === 0) return Buffer.concat(pieces);
     bytes += bytesRead;
-    if (bytes > MAX_BYTES) throw new StateUnreadable('it is too large to be ours');
+    if (bytes > MAX_BYTES) throw new StateUnreadable('it is too large: no gateway writes such a file');
     pieces.push(piece.subarray(0, bytesRead));
   }
 }

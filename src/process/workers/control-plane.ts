@@ -17,12 +17,12 @@ import { connectWorker } from './worker-part.ts';
  */
 const END_MS = 5_000;
 
-/** A worker that takes longer to compile a configuration is asked whether it still answers. */
+/** A worker that takes longer to compile a configuration is pinged. */
 const PREPARE_MS = 20_000;
-/** A worker that then does not answer for so long is considered hung. */
+/** A worker that does not answer the ping for this long is considered hung. */
 const ANSWER_MS = 10_000;
 
-/** This many deaths within that time, or two per worker, are a loop: whatever ends workers does so repeatedly. */
+/** This many deaths within that time, or two per worker, are a loop: what kills the workers will happen again. */
 const MAX_DEATHS = 5;
 const WITHIN_MS = 60_000;
 
@@ -72,7 +72,7 @@ export class ControlPlane implements Workers {
   #addresses: BoundAddresses | null = null;
   /** True once workers are no longer replaced. */
   #ending = false;
-  /** True once workers are being ended. */
+  /** True once workers are told to end. */
   #over = false;
 
   constructor({ loaded, ...options }: ControlOptions) {
@@ -128,7 +128,7 @@ export class ControlPlane implements Workers {
     const prepared = new Set<Plane>();
     // Workers that begin to serve meanwhile prepare it as well.
     for (let planes = this.#serving(); planes.length > 0; ) {
-      // A refusal ends in all of them first: the next configuration gets the same number.
+      // Wait until all have refused: the next configuration gets the same number.
       const outcomes = await Promise.allSettled(planes.map(plane => this.#prepare(plane, config)));
       const refusal = outcomes.find(outcome => outcome.status === 'rejected');
       if (refusal !== undefined) {
@@ -178,7 +178,7 @@ export class ControlPlane implements Workers {
     try {
       const handed = hosted.link.ask('prepare', config);
       while (!(await finishedWithin(PREPARE_MS, handed, system.clock))) {
-        // It compiles in slices and answers between them: one that only lacks processor time keeps its clients.
+        // It compiles in slices and answers between them, so a worker that only lacks processor time is not replaced.
         if (await finishedWithin(ANSWER_MS, hosted.link.ask('known', null), system.clock)) continue;
         log.error({ type: 'worker', worker, waitedMs: ANSWER_MS }, 'a worker hangs, and is ended');
         return hosted.end();
@@ -222,7 +222,7 @@ export class ControlPlane implements Workers {
     const { link } = plane.hosted;
     let config = this.#first;
     let next: PlaneConfig | null = null;
-    // Reloads continue meanwhile, without this worker.
+    // Reloads continue meanwhile without this worker, so check again.
     while (config !== this.#config || next !== this.#next) {
       const isBehind = config !== this.#config;
       const wanted = isBehind ? this.#config : this.#next;
@@ -237,7 +237,7 @@ export class ControlPlane implements Workers {
   #ended(plane: Plane, cause: string): void {
     const { worker } = plane;
     const { log, memory, permits } = this.#options;
-    // The others may be waiting for what it had locked.
+    // Recover first: the other threads may be waiting for a lock that it held.
     memory.recover(worker);
     const freed = permits.giveBackAll(worker);
     plane.disconnect();
@@ -272,7 +272,7 @@ export class ControlPlane implements Workers {
       await this.#join(plane, this.#addresses);
       this.#options.log.info({ type: 'worker', worker }, 'a new worker has taken its place');
     } catch (error) {
-      // If it has already ended, that is noticed and counted.
+      // If it has already ended, `ended` reports that.
       plane.hosted.end();
       // All workers end, including this one.
       if (this.#ending) return;
@@ -299,7 +299,7 @@ async function claim({ http, redirect, grpc }: BoundAddresses, network: Network)
   };
   try {
     for (const address of [http, redirect, grpc]) {
-      // The system picks a free port where the configuration says 0.
+      // The system picks a free port where the configuration says 0, so there is nothing to claim.
       if (address === null || address.port === 0) continue;
       if (process.platform === 'linux') claims.push(await claimName(address, network));
       const alone = await listening({ ...address }, network);

@@ -13,7 +13,7 @@ export interface PlaneOptions {
   readonly link: Link;
   readonly system: System;
   readonly log: Logger;
-  /** How it waits for memory that another plane has locked. Default: as for other threads. */
+  /** How this plane waits for memory that another one has locked. Default: as threads do. */
   readonly wait?: LockWait;
   /** Runs once its first configuration is loaded, before the first client can come. Default: nothing. */
   readonly beforeServing?: (() => void) | undefined;
@@ -41,7 +41,7 @@ export function runDataPlane(
     if (app === null) throw new Error('the worker has no configuration yet');
     return app;
   };
-  // Messages are read once all code is loaded.
+  // The link delivers messages only once all code is loaded, so answers are registered in time.
   link.answer('load', async () => null);
   link.answer('open', async ({ data, generation }) => {
     const snapshot = ownPart(atOnce(compileData(data, generation, null)), memory.threads - 1);
@@ -65,7 +65,7 @@ export function runDataPlane(
   link.on('commit', generation => {
     const snapshot = prepared.get(generation);
     if (snapshot === undefined) throw new Error(`generation ${generation} was not prepared`);
-    // A later one may already be prepared.
+    // A newer configuration may already be prepared.
     for (const each of prepared.keys()) if (each <= generation) prepared.delete(each);
     void running().take(snapshot);
   });
@@ -79,8 +79,8 @@ export function runDataPlane(
 }
 
 /**
- * Adjusts caps that apply per worker. Each gets its part of the handshakes: with none, it could not end any, and would admit
- * nobody during a flood of them.
+ * Adjusts caps that apply per worker. Each gets its part of the handshakes, at least one: with none, it would admit nobody during a
+ * flood of handshakes.
  */
 function ownPart(snapshot: Snapshot, workers: number): Snapshot {
   const tlsHandshakes = Math.max(1, Math.floor(snapshot.caps.tlsHandshakes / workers));

@@ -27,7 +27,7 @@ export function collectWhatStartingLeft(): void {
  * The same for the main thread if there are workers. It serves no clients, so all bytecode that is not running at the moment is
  * dropped, 1.7 MiB: V8 recompiles what a report or a reload needs.
  */
-export function collectBesideWorkers(): void {
+export function collectInMainThread(): void {
   // Bytecode counts as old if it did not run since the last collection. V8's default is the last six.
   setFlagsFromString('--bytecode-old-age=1');
   collectWhatStartingLeft();

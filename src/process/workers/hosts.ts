@@ -83,7 +83,7 @@ function hosted(thread: Worker, worker: number): HostedPlane {
 /** Serves clients in this thread, started by the control plane. */
 export function runWorkerThread(): void {
   const port = parentPort;
-  if (port === null) throw new Error('this is no worker');
+  if (port === null) throw new Error('this is not a worker');
   const link = new PacketLink(packet => port.postMessage(packet));
   const lines = new LineSender(link, thisMachine.clock);
   const log = makeLogger('info', lines);

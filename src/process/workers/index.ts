@@ -1,3 +1,3 @@
-export { collectBesideWorkers, collectOnOneThread, collectWhatStartingLeft } from './heap.ts';
+export { collectInMainThread, collectOnOneThread, collectWhatStartingLeft } from './heap.ts';
 export * from './hosts.ts';
 export { startWithWorkers } from './start.ts';

@@ -4,7 +4,7 @@ import type { Link } from './link.ts';
 const BATCH = 15_000;
 /** How long a line waits to be sent with others, milliseconds. */
 const GATHER_MS = 50;
-/** Maximum characters in transit. Further lines are dropped: requests must not wait, and memory is limited. */
+/** Maximum characters in transit. Further lines are dropped: requests must not wait for the log, and memory is limited. */
 const MAX_ON_THE_WAY = 8 * 1024 * 1024;
 
 /** Sends the log lines of a worker to the main thread, which writes them. */

@@ -1,6 +1,6 @@
 import type { Messages, Questions } from './messages.ts';
 
-/** What the code of either thread uses of its side. */
+/** The methods of a link that both threads use. */
 export type Link = Pick<PacketLink, 'post' | 'ask' | 'on' | 'answer' | 'close'>;
 
 /** The messages exchanged over a link. */
@@ -91,7 +91,7 @@ export class PacketLink {
   }
 }
 
-/** The stack of this side would say nothing about the other. */
+/** The stack of this side would not help to find the fault of the other. */
 function goneFor(why: string): Error {
   return Object.assign(new Error(why), { stack: why });
 }

@@ -8,11 +8,11 @@ import {
 } from '../../core/index.ts';
 import { FIRST_NAMED_WORD, NamedTable } from '../../limits/index.ts';
 
-/** More names than a process ever sees: two for each upstream. Each thread counts those beyond on its own. */
+/** More than the number of names in any process: two for each upstream. Beyond it, each thread counts on its own. */
 const MAX_RATES = 2_048;
 
 const { slots: SLOTS, slotMs: SLOT_MS } = RATE_SLOTS;
-// Offsets of words in a slot: its number since the clock began, from 1 on, and what was counted in it.
+// Offsets of words in a slot: its number, counted from 1 since the clock began, and the count in it.
 const SLOT_WORDS = 2;
 const NUMBER = 0;
 const COUNT = 1;
@@ -33,7 +33,7 @@ export class SharedRates {
     this.#table = new NamedTable(memory, 'rates', MAX_RATES, this.#width);
   }
 
-  /** The main thread, which must not wait for the lock, sends no requests: it has nothing to count. */
+  /** The main thread must not wait for the lock, and sends no requests, so it counts nothing. */
   readonly named: NewRate = name =>
     this.#memory.worker === MAIN_THREAD ? ownRates(name) : this.#memory.whole(() => this.#open(name));
 

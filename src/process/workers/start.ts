@@ -31,8 +31,8 @@ export async function startWithWorkers(
 }
 
 /**
- * Connections count under their address and its two owners, and so do requests; a request, or a WebSocket to its end, may count
- * under its caller with two owners at an upstream, and in a bucket as well. A few more are held, or go to providers.
+ * A connection counts under its address and two owners, and so does a request. A request, or a WebSocket to its end, may also count
+ * under its caller and two owners at an upstream, and in a bucket. A few more are held, or go to providers.
  */
 function keysWithPermits({ connections, requests }: CapsModel): number {
   return 7 * connections + 7 * requests + 4_096;

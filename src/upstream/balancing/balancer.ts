@@ -1,13 +1,13 @@
 import type { Random } from '../../core/index.ts';
 import { rankOf, textHash } from './caller-rank.ts';
 
-/** How requests are spread over the endpoints of an upstream. */
+/** How requests are distributed over the endpoints of an upstream. */
 export type Balance = 'least_requests' | 'caller' | CookieBalance;
 
-/** Each client stays at the endpoint that its cookie names. Clients without one are spread as by `least_requests`. */
+/** Each client stays at the endpoint that its cookie names. Clients without one are distributed as with `least_requests`. */
 export interface CookieBalance {
   readonly cookie: string;
-  /** Makes its values; `null` for a random key of the process. */
+  /** The key for making its values; `null` for a random one per process. */
   readonly key: string | null;
 }
 
@@ -17,9 +17,9 @@ export interface Candidate {
   readonly nameHash: number;
   /** Above 0. */
   readonly weight: number;
-  /** Whether it is used only where no other is healthy. Default: false. */
+  /** Whether the endpoint is used only if no other is healthy. Default: false. */
   readonly isBackup?: boolean;
-  /** Whether it is ejected, or fails its health checks. */
+  /** Whether the endpoint is ejected, or fails its health checks. */
   readonly isOut: boolean;
   /** Ends an ejection whose time is up. Returns when to call again, unless something changes before. */
   review(nowMs: number): number;
@@ -30,9 +30,9 @@ export interface Candidate {
 }
 
 /**
- * Chooses the endpoint of each request: of two endpoints chosen at random, by weight, the one with fewer requests in flight for
- * its weight. That spreads requests almost as evenly as a comparison of all endpoints, and gateways that do not know each other
- * do not all choose the same one. Source: M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing (2001)
+ * Chooses the endpoint of each request: of two endpoints chosen at random, by weight, the one with fewer requests in flight for its
+ * weight. That distributes requests almost as evenly as a comparison of all endpoints, and gateways that do not know each other do
+ * not all choose the same one. Source: M. Mitzenmacher, The Power of Two Choices in Randomized Load Balancing (2001)
  */
 export class Balancer<Endpoint extends Candidate> {
   readonly #random: Random;
@@ -44,7 +44,10 @@ export class Balancer<Endpoint extends Candidate> {
   #weights: readonly number[] = [];
   #sums: readonly number[] = [];
   #reviewAtMs = 0;
-  /** How often endpoints went out or came back, for all balancers that share them, including those of earlier configurations. */
+  /**
+   * How often endpoints were taken out of use or came back, counted together for all balancers that share endpoints, including
+   * those of earlier configurations.
+   */
   #changes = { count: 0 };
   #seenChanges = 0;
 
@@ -69,7 +72,7 @@ export class Balancer<Endpoint extends Candidate> {
     this.#changes.count++;
   }
 
-  /** Whether this one may be ejected: never more than half are out, unless a backup stands in for it. */
+  /** Whether this endpoint may be ejected: at most half may be out, unless a backup replaces it. */
   mayEject(endpoint?: Endpoint): boolean {
     const isCovered = this.#all.some(({ isBackup = false, isOut }) => isBackup && !isOut);
     if (isCovered && endpoint?.isBackup === false) return true;
@@ -127,7 +130,7 @@ export class Balancer<Endpoint extends Candidate> {
     const other = used[second] as Endpoint;
     const oneWeight = this.#weights[first] as number;
     const otherWeight = this.#weights[second] as number;
-    // On a tie the first drawn wins, so that idle endpoints are chosen by weight.
+    // On a tie the first one drawn wins, so that idle endpoints are chosen by weight.
     return one.load(nowMs) * otherWeight <= other.load(nowMs) * oneWeight ? one : other;
   }
 

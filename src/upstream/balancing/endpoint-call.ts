@@ -17,9 +17,9 @@ export interface CallShare {
   /** Whether the upstream speaks gRPC. */
   readonly isGrpc: boolean;
   nowMs(): number;
-  /** Chooses an endpoint that has not been tried, if possible one with these marks; `null` if there is none. */
+  /** Chooses an untried endpoint, if possible one that these cookie values name; `null` if there is none. */
   choose(caller: string, tried: readonly Endpoint[], marks: readonly string[]): Endpoint | null;
-  /** Takes a retry out of the budget; false if it is spent. */
+  /** Takes a retry from the budget; returns false if it is spent. */
   takeRetry(): boolean;
   /** Looks the addresses up again because no connection could be made to this endpoint. */
   suspect(failed: Endpoint): void;
@@ -125,7 +125,8 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     };
     const next = new EndpointCall(this.#share, this.#request, this.#sink, this.#caller, attempts);
     const other = next.#choose();
-    // Without another endpoint, the same one may get it again: it closed an idle connection, or was just restarted.
+    // Without another endpoint, the same one may get the request again: it may have closed an idle connection, or just have
+    // restarted.
     const same = tried.length === 0 ? failed : null;
     if (other !== null) {
       if (isConnect && !isOwnLack(failure.cause)) this.#share.suspect(failed);
@@ -226,7 +227,7 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
     this.#finish();
   }
 
-  /** Ends the attempt, but counts the connection for its endpoint as long as it lasts. */
+  /** Ends the attempt. The connection still counts for its endpoint as long as it lasts. */
   #handOver(stream: ByteStream): void {
     const endpoint = this.#endpoint;
     if (endpoint === null || this.#isOver) return;
@@ -264,9 +265,8 @@ export class EndpointCall implements CallSink, TransportCall, Resender {
 }
 
 /**
- * True if a failure counts against the endpoint. Not if the endpoint ends only this request, such as a gRPC call whose deadline
- * has passed: clients could cause that. Not if it refused the request unread or closed an idle connection, or if a stream was
- * silent.
+ * True if a failure counts against the endpoint. Not a failure of only this request, such as a gRPC call whose deadline has passed:
+ * clients could cause that. Nor if it refused the request unread, closed an idle connection, or was silent on a stream.
  */
 function isEndpointsFault(failure: UpstreamFailure): boolean {
   const { kind, onReusedConnection, responseBegun, resetCode, cause } = failure;

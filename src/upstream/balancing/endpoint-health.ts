@@ -16,9 +16,9 @@ const SHARE_STEP_MS = 1_000;
 
 /** Limits ejections, and is notified of changes in health. */
 export interface HealthWatch {
-  /** Whether another endpoint may be ejected: never more than half are out. */
+  /** Whether another endpoint may be ejected: at most half may be out. */
   mayEject(): boolean;
-  /** Called when the endpoint is out, also if only the reason changed, or back: then `reason` is null. */
+  /** Called when the endpoint is taken out of use, when the reason for that changes, and with `null` when it is back. */
   changed(reason: OutReason | null): void;
 }
 
@@ -37,7 +37,7 @@ export class EndpointHealth {
   #ejectedUntilMs = 0;
   #lastEjectionMs = 0;
   #failsChecks = false;
-  /** Since when it is back; `null` if it has its full share. */
+  /** When it came back; `null` if it has its full share. */
   #backSinceMs: number | null = null;
 
   /** @param random gives the jitter of ejections, so that those of one outage do not all end at once */
@@ -56,7 +56,7 @@ export class EndpointHealth {
     return this.#lastFailure;
   }
 
-  /** Called when an answer proves that it can be connected to. */
+  /** Called when a response proves that the endpoint accepts connections. */
   reached(): void {
     this.#connectFailures = 0;
   }
@@ -86,14 +86,14 @@ export class EndpointHealth {
     if (++this.#connectFailures >= MAX_CONNECT_FAILURES) this.#eject('connect_failures', nowMs);
   }
 
-  /** Called when health checks have found it healthy or unhealthy. Before, it counts as healthy. */
+  /** Called when health checks have found it healthy or unhealthy. Until then it counts as healthy. */
   checked(isHealthy: boolean, nowMs: number): void {
     if (this.#failsChecks === !isHealthy) return;
     this.#failsChecks = !isHealthy;
     this.#changed(nowMs);
   }
 
-  /** Lets its share grow from a small one: it is new among others in use. */
+  /** Starts it with a small share that grows, because it is new among others in use. */
   startSlowly(nowMs: number): void {
     this.#backSinceMs = nowMs;
   }
@@ -123,7 +123,7 @@ export class EndpointHealth {
   }
 
   #eject(reason: OutReason, nowMs: number): void {
-    // Requests that were in progress may still fail.
+    // Requests that were in progress at the ejection may still fail.
     if (this.#ejectedFor !== null || !this.#watch.mayEject()) return;
     const usedMs = nowMs - this.#ejectedUntilMs;
     const isRepeated = this.#lastEjectionMs > 0 && usedMs < Math.max(this.#lastEjectionMs, SLOW_START_MS);

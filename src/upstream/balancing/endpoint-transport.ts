@@ -13,7 +13,7 @@ export interface EndpointsState {
   readonly endpoints: readonly EndpointState[];
   /** True if every endpoint is out. Then all of them get requests nonetheless. */
   readonly allOut: boolean;
-  /** Why the last lookup of a name found nothing; `null` if it did, or if there is no name. */
+  /** Why the last lookup of a name found nothing; `null` if it found something, or if there is no name. */
   readonly lookupFault: string | null;
 }
 
@@ -28,7 +28,7 @@ interface EndpointState {
   readonly inFlight: number;
 }
 
-/** How requests are spread over the addresses of an upstream. */
+/** How requests are distributed over the addresses of an upstream. */
 export interface Spreading {
   readonly endpoints: readonly transport.EndpointOptions[];
   readonly balance: Balance;
@@ -44,9 +44,9 @@ interface EndpointTransportDependencies {
   readonly openPool: (endpoint: SourcedEndpoint) => transport.EndpointPool;
   readonly listener: core.UpstreamListener;
   readonly part: Pick<core.ProcessPart, 'isMain' | 'memory' | 'rates'>;
-  /** The results of checks, which the main thread makes for all. */
+  /** The results of checks, which the main thread makes for all threads. */
   readonly checks: core.States<CheckState>;
-  /** Makes the values of cookies where the configuration has no key. The same in all threads of the process. */
+  /** The key for cookie values if the configuration has none. The same in all threads of the process. */
   readonly cookieKey: Buffer;
 }
 
@@ -65,7 +65,7 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   #listed: ReadonlyMap<string, Listed> = new Map();
   /** The endpoints in use, by address and name. */
   #serving: ReadonlyMap<string, Endpoint> = new Map();
-  /** The same by their marks; empty without `balance: { cookie }`. */
+  /** The endpoints in use by their cookie values; empty without `balance: { cookie }`. */
   #marked: ReadonlyMap<string, Endpoint> = new Map();
   readonly #balancer: Balancer<Endpoint>;
   /** Kept across reloads as well. */
@@ -130,7 +130,7 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
    *
    * @param before the transport of the previous configuration, if that reached the upstream in the same way. Addresses that stay
    *   keep their connections and health; removed ones finish their requests. Requests that began under the previous configuration
-   *   still go to its addresses, and both learn when one of them goes out or comes back.
+   *   still go to its addresses, and both transports learn when an endpoint is taken out or comes back.
    */
   use({ endpoints, balance, health }: Spreading, before: EndpointTransport | null): void {
     this.#balance = balance;
@@ -159,7 +159,8 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   }
 
   /**
-   * Chooses the endpoint of a request. Reading the clock costs more than everything else, so it is avoided if there is no choice.
+   * Chooses the first endpoint for a request. Reading the clock costs more than everything else, so it is avoided if there is no
+   * choice.
    */
   #firstFor(caller: string, marks: readonly string[] = NO_MARKS): Endpoint | null {
     if (this.#sole !== null) return this.#sole;
@@ -168,7 +169,7 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
     return this.#markedBy(marks, NONE, nowMs) ?? this.#balancer.choose(nowMs, caller, NONE);
   }
 
-  /** The endpoint that a cookie of the client names, if requests go there now. */
+  /** The endpoint that a cookie of the client names, if it is in use now. */
   #markedBy(marks: readonly string[], tried: readonly Endpoint[], nowMs: number): Endpoint | null {
     for (const mark of marks) {
       const endpoint = this.#marked.get(mark);
@@ -334,7 +335,7 @@ export class EndpointTransport implements transport.Transport, CallShare, Endpoi
   #open(sourced: SourcedEndpoint, isAmongOthers: boolean): Endpoint {
     const { openPool, random } = this.#parts;
     const endpoint = new Endpoint(sourced, openPool(sourced), this, random);
-    // Its caches are cold, and its program may not be compiled yet.
+    // Start it slowly: its caches are cold, and its code may not be compiled yet.
     if (isAmongOthers) endpoint.health.startSlowly(this.nowMs());
     return endpoint;
   }
@@ -357,7 +358,7 @@ interface Listed {
   readonly backup: boolean;
 }
 
-/** A source of addresses, and the transport that follows it, which a reload replaces. */
+/** A source of addresses, and the transport that follows it. A reload replaces the transport. */
 interface Followed {
   readonly source: EndpointSource;
   follower: EndpointTransport;
@@ -365,7 +366,7 @@ interface Followed {
   isFirst: boolean;
 }
 
-/** Changing the weight of an address, or whether it is a backup, needs no new source. */
+/** Leaves out weight and backup: changing them needs no new source. */
 function sourceKey({ weight: _weight, backup: _backup, ...where }: transport.EndpointOptions): string {
   return JSON.stringify(where);
 }

@@ -5,21 +5,21 @@ import type { Candidate } from './balancer.ts';
 import { textHash } from './caller-rank.ts';
 import { EndpointHealth } from './endpoint-health.ts';
 
-/** How many quarters of a second a failure counts as in flight: at least one full second. */
+/** Slots for which a failure counts as in flight. Five, because the first one may be nearly over: so at least a second. */
 const FAILURE_SLOTS = 5;
 const FAILURE_SLOT_MS = 250;
 
-/** Balances between endpoints, and is notified of their health. */
+/** Balances requests between endpoints, and is notified of their health. */
 export interface EndpointOwner {
   mayEject(endpoint: Endpoint): boolean;
-  /** Called when an endpoint is out, or back (`null`). */
+  /** Called when an endpoint is taken out of use, or is back (`null`). */
   changed(endpoint: Endpoint, reason: OutReason | null): void;
 }
 
 /** One address of an upstream: its connections, its health and what is in flight to it. */
 export class Endpoint implements Candidate {
   readonly address: EndpointAddress;
-  /** Is `host:port`, with an IPv6 address in brackets. */
+  /** `host:port`, with an IPv6 address in brackets. */
   readonly name: string;
   readonly nameHash: number;
   readonly pool: EndpointPool;
@@ -30,7 +30,7 @@ export class Endpoint implements Candidate {
   isBackup = false;
   /** The value of the cookie that names it; `null` if none does. The transport sets it. */
   mark: string | null = null;
-  /** Is notified of its health. Replaced by a reload. */
+  /** The owner, which is notified of its health. Replaced by a reload. */
   owner: EndpointOwner;
   #inFlight = 0;
   readonly #failed = new RecentCount(FAILURE_SLOTS, FAILURE_SLOT_MS);

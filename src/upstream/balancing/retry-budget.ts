@@ -1,6 +1,6 @@
 import type { ProcessPart, Rate } from '../../core/index.ts';
 
-/** Retries within 10 s that are allowed however few requests there are. */
+/** Retries within 10 s that are always allowed, however few requests there are. */
 const MIN_RETRIES = 10;
 /** The fraction of the requests of the last 10 s that may be sent again. */
 const SHARE = 0.2;
@@ -24,7 +24,7 @@ export class RetryBudget {
 
   /** Takes one retry from the budget. Returns false if it is spent. */
   take(nowMs: number): boolean {
-    // While no other thread counts retries.
+    // Under the lock, so that no other thread takes a retry meanwhile.
     return this.#memory.whole(() => {
       const allowed = Math.max(MIN_RETRIES, Math.floor(this.#requests.total(nowMs) * SHARE));
       if (this.#retries.total(nowMs) >= allowed) return false;

@@ -135,7 +135,7 @@ class CheckSink implements CallSink {
   }
 }
 
-/** Returns why an endpoint that answers so at the path of the check is not healthy. */
+/** Returns what is wrong with the answer to a path check; `null` if the endpoint is healthy. */
 function flawOfPath({ status }: CheckAnswer): string | null {
   return status >= 200 && status <= 299 ? null : `it answered ${status}`;
 }
@@ -144,7 +144,7 @@ function flawOfPath({ status }: CheckAnswer): string | null {
 const SERVING = 1;
 const STATUS_NAMES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 
-/** Returns why the service of the check is not healthy. */
+/** Returns what is wrong with the answer to a gRPC check; `null` if the service is healthy. */
 function flawOfService({ status, grpcStatus, body }: CheckAnswer): string | null {
   if (status !== 200) return `it answered ${status}`;
   if (grpcStatus === undefined) return 'it answered without a gRPC status';

@@ -16,7 +16,7 @@ export interface HealthOptions {
   readonly host: string;
   /** From the start of one check to the start of the next. */
   readonly everyMs: number;
-  /** The limit of a complete check, including connecting. */
+  /** Maximum time of a complete check, including connecting. */
   readonly timeoutMs: number;
   /** Consecutive successful checks after which a failed endpoint is healthy. */
   readonly healthyAfter: number;
@@ -54,7 +54,7 @@ interface Checked {
   /** `null`: not known. */
   state: CheckState | null;
   unfollow(): void;
-  /** Only in the main thread. */
+  /** Set only in the main thread. */
   check: Kept<HealthOptions, EndpointCheck> | null;
 }
 
@@ -75,12 +75,12 @@ export class HealthChecks {
     this.#dependencies = dependencies;
   }
 
-  /** Whether it is currently passing on results that the main thread reports, and this is another. */
+  /** True while it passes on results that the main thread reports, and this thread is another one. */
   get isLearning(): boolean {
     return this.#isTaking && !this.#dependencies.part.isMain;
   }
 
-  /** Checks these endpoints from now on, in this way; with `null`, checks none: then all count as healthy. */
+  /** From now on, checks these endpoints with these options; `null`: checks none, so that all count as healthy. */
   use(
     options: HealthOptions | null,
     endpoints: ReadonlyMap<string, CheckedEndpoint>,
@@ -150,7 +150,7 @@ export class HealthChecks {
 }
 
 interface CheckOwner extends Pick<HealthChecksDependencies, 'clock' | 'random'> {
-  /** Publishes the known state; `null` for none. */
+  /** Publishes the result of the checks; `null` for none. */
   tell(state: CheckState | null): void;
   readonly unreached: Unreached;
 }

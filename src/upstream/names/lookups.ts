@@ -6,7 +6,7 @@ import { srvLookup } from './srv-lookup.ts';
 
 type LookupSystem = Pick<System, 'clock' | 'network'>;
 
-/** Maximum names remembered. Further ones start over. */
+/** Maximum names remembered. If there are more, remembering starts again from none. */
 const MAX_NAMES = 1_000;
 
 /** Returns how a name is looked up. */
@@ -19,7 +19,7 @@ function nameKey({ host, port, lookup }: EndpointOptions): string {
   return `${lookup} ${host} ${port}`;
 }
 
-/** Looks up names for all threads: the main one does it. */
+/** Looks up names in the main thread, for all threads. */
 export class Lookups {
   /** Asks the main thread for the addresses of a name. */
   readonly ask: (endpoint: EndpointOptions) => Promise<LookupAnswer>;

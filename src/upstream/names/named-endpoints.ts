@@ -34,8 +34,8 @@ export interface LookupListener {
  * Looks up a name repeatedly, and provides its addresses.
  *
  * A lookup may find groups of addresses: two families, or several priorities. The first group is used. If none of its addresses
- * could be reached recently, the next group is used, until an address of a better group accepts a connection: these are tried
- * after each lookup.
+ * could be reached recently, the next group is used. After each lookup, earlier groups are tried, and one that accepts a connection
+ * is used again.
  */
 export class NamedEndpoints implements EndpointSource {
   endpoints: readonly SourcedEndpoint[] = [];
@@ -52,7 +52,7 @@ export class NamedEndpoints implements EndpointSource {
   #changed: () => void = () => {};
   #timer: Timer | null = null;
   #running: Promise<void> | null = null;
-  /** Whether another thread has looked up the name since the answer now being processed. */
+  /** Whether another thread has looked up the name while an earlier answer is being processed. */
   #hasNews = false;
   /** When a failed connect last caused a lookup. */
   #refreshedAtMs = Number.NEGATIVE_INFINITY;

@@ -12,7 +12,7 @@ const SMALLEST_PART = 0.01;
 
 type SrvRecord = Awaited<ReturnType<Resolver['resolveSrv']>>[number];
 
-/** The addresses of a host: of IPv4, which is used first, and of IPv6. */
+/** The addresses of a host: IPv4, which is preferred, and IPv6. */
 type Families = readonly [readonly string[], readonly string[]];
 
 /** Looks up SRV records (RFC 2782) and the addresses of the hosts that they name. */
@@ -43,10 +43,10 @@ export function srvLookup(name: string, { clock, network }: Pick<System, 'clock'
   };
 }
 
-/** Node's codes for names that do not exist and names without such records (RFC 2308). */
+/** Node's codes for names that do not exist, and for names without such records (RFC 2308). */
 const NOTHING: readonly unknown[] = ['ENOTFOUND', 'ENODATA'];
 
-/** Returns the previous addresses if a query got no answer, so that the host does not change its family for that. */
+/** Returns the previous addresses if a query got no answer, so that a failed query does not make the host change its family. */
 async function findHost(
   resolver: Resolver,
   host: string,
@@ -75,7 +75,7 @@ function answerOf(
   return tiers;
 }
 
-/** Returns the addresses of the records of one priority: those of each host's first family, or of its second. */
+/** Returns the addresses of the records of one priority, of each host's preferred family or of its other one. */
 function tierOf(
   records: readonly SrvRecord[],
   hosts: ReadonlyMap<string, Families>,

@@ -8,8 +8,8 @@ import {
 import { Base64Decoder } from './base64.ts';
 import { MessageFrames, trailersFrame } from './frames.ts';
 
-// gRPC-Web: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md. Messages are as in gRPC. Trailers are a frame at the
-// end of the response, and in the text form bodies are base64.
+// gRPC-Web: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md. Messages have the form that they have in gRPC. Trailers
+// are a frame at the end of the response, and in the text form bodies are base64.
 
 const WEB = /^application\/grpc-web(-text)?(?=[+;]|$)/i;
 const WEB_TEXT = /^application\/grpc-web-text(?=[+;]|$)/i;
@@ -26,7 +26,7 @@ export function takesText(fields: Fields): boolean {
   return WEB_TEXT.test(firstValue(fields, 'content-type') ?? '');
 }
 
-/** The content type of responses to such clients. */
+/** The content type of responses in either form. */
 function mediaType(isText: boolean): string {
   return isText ? 'application/grpc-web-text' : 'application/grpc-web';
 }
@@ -38,8 +38,8 @@ export function trailersOnly(trailers: Fields, isText: boolean): { contentType: 
 }
 
 /**
- * Request fields that describe how gRPC-Web is spoken, or an encoding of the whole body: behind the gateway the call is plain
- * gRPC, and trailers have to fit after its messages.
+ * Request fields that belong to gRPC-Web, or encode the whole body. They are not forwarded, because the gateway sends plain gRPC
+ * and may append trailers to its messages.
  */
 const OF_WEB = new Set(['x-grpc-web', 'accept', 'accept-encoding']);
 /** Response fields that are wrong once the trailers are in the body. */
@@ -60,7 +60,7 @@ export class WebCall {
     return rewrite(fields, OF_WEB, type => type.replace(WEB, 'application/grpc'));
   }
 
-  /** The length of the request's body for the service, given that for the gateway. */
+  /** The length of the body for the service, from that of the client's body. */
   requestLength(length: BodyLength): BodyLength {
     return this.#sendsText && length !== 0 ? 'chunked' : length;
   }
@@ -94,7 +94,7 @@ export class WebCall {
     return this.#answered.isBetween ? this.#written(trailersFrame(trailers)) : null;
   }
 
-  /** Text that ends here is padded here: held back, its last bytes would reach the client with the next message. */
+  /** Text ends with padding here. Otherwise its last bytes would be held back, and reach the client with the next message. */
   #written(bytes: Buffer): Buffer {
     return this.#takesText ? Buffer.from(bytes.toString('base64'), 'latin1') : bytes;
   }
@@ -162,7 +162,7 @@ class RequestMessages implements BodySource, BodySink {
     this.#sink?.fail();
   }
 
-  /** The service must not treat what it has as a complete request, so its end is never passed on. */
+  /** Never passes on the end of the body: the service must not treat what it has as a complete request. */
   #stop(why: string): true {
     this.#sink = null;
     this.#refuse(why);

@@ -18,8 +18,8 @@ export const DEFAULT_KEYING: AddressKeying = { ipv6Prefix: IPV6_PREFIX, translat
 
 /**
  * Returns the key under which a normalized address is counted: IPv4 as it is, IPv6 as its network. An IPv6 address that a
- * translator or a tunnel derived from an IPv4 address counts as that: otherwise all of IPv4 behind a translator would be one
- * address.
+ * translator or a tunnel derived from an IPv4 address counts as that IPv4 address: otherwise all of IPv4 behind a translator would
+ * be one address.
  */
 export function addressKey(address: string, keying = DEFAULT_KEYING): string {
   if (!address.includes(':')) return address;
@@ -48,7 +48,7 @@ export function isEmbedded(address: string, key: string): boolean {
   return address.includes(':') && !key.includes(':');
 }
 
-/** Returns the network of a key that one owner may hold completely: the /24 of an IPv4 address, the /48 of an IPv6 network. */
+/** Returns the network of a key that one owner may hold as a whole: the /24 of an IPv4 address, the /48 of an IPv6 network. */
 export function networkOfKey(key: string): string {
   if (!key.includes(':')) return key.slice(0, key.lastIndexOf('.'));
   let end = -1;
@@ -57,8 +57,9 @@ export function networkOfKey(key: string): string {
 }
 
 /**
- * The networks of a key that one owner may hold completely, the smallest first, with the number of addresses' shares that each
- * gets: an owner of networks must not get thousands of shares. For IPv4 the /24, for IPv6 the /48 and the /44 around it.
+ * The networks of a key that one owner may hold as a whole, the smallest first. Each gets the shares of a fixed number of
+ * addresses, so that an owner of whole networks does not get thousands of shares. For IPv4 the /24, for IPv6 the /48 and the /44
+ * around it.
  */
 export function ownersOf(key: string): readonly Owner[] {
   const network = networkOfKey(key);
@@ -156,7 +157,7 @@ function isWithin(groups: readonly number[], network: TranslatorPrefix): boolean
   return true;
 }
 
-/** The IPv4 address behind a translator's prefix, around the octet that is 0 (RFC 6052, 2.3); `null` if it is not 0. */
+/** The IPv4 address after a translator's prefix, without the octet that must be 0 (RFC 6052, 2.3); `null` if it is not 0. */
 function behind(groups: readonly number[], length: number): string | null {
   if (octetAt(groups, U_OCTET) !== 0) return null;
   const octets: number[] = [];

@@ -78,8 +78,9 @@ export class AddressSet {
 
 /**
  * Returns the key under which a client is restricted: that of its address, unless a list of clients that are never restricted
- * contains the IPv4 address that it embeds. Such a list applies to literal addresses, because nobody vouches for an embedded one:
- * the client is not the listed one, and must not cause that one to be restricted either. A listed address has its own key.
+ * contains the IPv4 address that it embeds. Such a list applies to literal addresses only, because an embedded address can be
+ * forged. A client that embeds a listed address is not the listed client, and must not cause that one to be restricted either. A
+ * listed address has its own key.
  *
  * @param key the key of the address (`addressKey`)
  */
@@ -89,7 +90,7 @@ export function restrictionKey(address: string, key: string, spared: AddressSet)
   return spared.has(key) ? `::ffff:${key}` : key;
 }
 
-/** Whether a list of networks contains this address, literally or as counted. */
+/** Whether a list of networks contains this address, or its key. */
 export function isListed(address: string, key: string, list: AddressSet): boolean {
   return list.has(addressOfKey(key)) || (isEmbedded(address, key) && list.has(address));
 }
@@ -97,7 +98,9 @@ export function isListed(address: string, key: string, list: AddressSet): boolea
 /** The client as trusted proxies report it, and what it claims about itself. */
 interface ForwardedClient {
   readonly address: string;
-  /** The entry to its left in `X-Forwarded-For`, for which only this address vouches; `null` if absent. */
+  /**
+   * The entry to the left of the address in `X-Forwarded-For`, which only the client at `address` has written; `null` if absent.
+   */
   readonly claim: string | null;
 }
 

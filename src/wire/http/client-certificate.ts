@@ -7,7 +7,7 @@ import { hash } from 'node:crypto';
  * - RFC 9440, and Google's load balancers: base64 between colons
  * - nginx, and AWS: PEM, percent-encoded; the first of several
  * - HAProxy, and Traefik: base64 alone; the first of several
- * - Envoy: `Hash=...;Cert="..."`, none from several elements, since nothing says which one is the client's
+ * - Envoy: `Hash=...;Cert="..."`; nothing if there are several elements, since it is unknown which one is the client's
  */
 export function thumbprintIn(value: string): string | null {
   const text = value.trim();
@@ -45,7 +45,7 @@ function ofElement(text: string): string | null {
   PAIR.lastIndex = 0;
   while (PAIR.lastIndex < text.length) {
     const [, key = '', value = ''] = PAIR.exec(text) ?? [];
-    // The text is not a list of pairs, or it has a comma before another element.
+    // Not a list of pairs, or a comma before another element.
     if (key === '') return null;
     if (key.toLowerCase() !== 'hash') continue;
     if (found !== null || !/^[0-9a-f]{64}$/i.test(value)) return null;

@@ -14,7 +14,7 @@ export function askedAddress(
   host: string,
   scheme: AskedAddress['scheme'],
 ): AskedAddress {
-  // Proxies in a row write a list, the first one first; some write it in capitals.
+  // Several proxies write a list, the first one first; some use capitals.
   const proto = forwardedProto?.split(',', 1)[0]?.trim().toLowerCase();
   const isKnown = proto === 'http' || proto === 'https';
   const isHost = forwardedHost !== null && readHost(forwardedHost) !== null;
@@ -46,8 +46,8 @@ export function rewriteLocations(fields: string[], change: AddressChange): void 
 const NAMES = /^(?:content-)?location$/i;
 
 /**
- * Returns the URL that a client has to request for a `Location` of the service. Returns it unchanged if it leads elsewhere: to
- * another host, or to a path outside the service's base. Also leaves alone what browsers read differently from RFC 3986.
+ * Returns the URL that a client has to request for a `Location` of the service. Returns it unchanged if it leads to another host,
+ * or to a path outside the service's base, or if browsers read it differently from RFC 3986.
  */
 export function clientLocation(location: string, change: AddressChange): string {
   if (/[\\\t]/.test(location)) return location;

@@ -26,7 +26,7 @@ const EXPOSED = [
     'X-RateLimit-Bucket',
   ],
   ...['X-RateLimit-Scope', 'X-RateLimit-Global', 'Retry-After', 'X-Request-Id', 'Via', 'Date'],
-  // The scopes that a token lacks, and where to get one.
+  // Names the scopes that a token lacks, and where to get a token.
   'WWW-Authenticate',
 ].join(', ');
 const EXPOSED_WITH_POLICIES = `${EXPOSED}, RateLimit, RateLimit-Policy`;
@@ -57,7 +57,7 @@ export function corsFields(
   if (origin === undefined || !mayUse(rules, origin)) return vary;
   const exposed = rules.policies ? EXPOSED_WITH_POLICIES : EXPOSED;
   const all = isOfCalls ? exposed + EXPOSED_OF_CALLS : exposed;
-  const exposedToo = namesBeside(all, [
+  const exposedToo = appendNames(all, [
     ...(rules.proofs ? ['DPoP-Nonce'] : []),
     ...theirs,
     ...rules.exposeHeaders,
@@ -65,8 +65,11 @@ export function corsFields(
   return [...originFields(rules, origin), 'Access-Control-Expose-Headers', all + exposedToo, ...vary];
 }
 
-/** Writes names behind a list, each once in any letter case: those in these lists of field names. Other texts are left out. */
-function namesBeside(list: string, more: readonly string[]): string {
+/**
+ * Appends names to a list, each once, ignoring letter case: those that the service's lists contain. Leaves out texts that are not
+ * field names.
+ */
+function appendNames(list: string, more: readonly string[]): string {
   if (more.length === 0) return '';
   const known = new Set(list.toLowerCase().split(', '));
   let added = '';
@@ -93,7 +96,7 @@ export function askedMethod(fields: Fields): string | null {
  * Returns the fields that answer a preflight for this method, where `null` is a method that is not served. Only `Vary` if the
  * method is not served, the origin is not allowed, or the requested field names are not valid.
  *
- * @param isOfCalls whether the route serves gRPC-Web, whose clients send fields that operators need not know
+ * @param isOfCalls whether the route serves gRPC-Web, whose clients send fields that operators need not list
  */
 export function preflightFields(
   rules: CorsRules,

@@ -1,16 +1,16 @@
 import type { Rejection } from '../http1/index.ts';
 import { authorityOf, canonicalHost, parseTarget, readHost, type Target } from './target.ts';
 
-/** A `Destination` in two parts: what stands before its path, '' for none, and the path with its query. */
+/** A `Destination` in two parts: the text before its path, '' if there is none, and the path with its query. */
 interface NamedDestination {
-  /** The scheme with its colon; '' if the field is a path alone. */
+  /** The scheme with its colon; '' if the field is only a path. */
   readonly scheme: string;
   readonly target: Target;
 }
 
 /**
  * Reads where a MOVE or COPY leads (RFC 4918, 10.3): a path, or an http or https URL of the host that the client asked. Returns
- * `elsewhere` for another host, and why it is rejected for a path that could be read in two ways.
+ * `elsewhere` for another host, or the reason why the path is rejected.
  */
 export function readDestination(value: string, host: string): NamedDestination | 'elsewhere' | Rejection {
   const authority = authorityOf(value);

@@ -24,7 +24,7 @@ export class FoldedNames {
   }
 }
 
-/** Why a route may not set or remove a field: what controls it instead. */
+/** Why a route may not set or remove a field: the part of the gateway that controls it. */
 export type FieldOwner =
   | 'framing'
   | 'host'
@@ -45,7 +45,7 @@ const OF_BOTH = [
   ...withRule(['host'], 'host'),
   ...withRule(['via', 'x-request-id'], 'trace'),
   ...withRule(['x-ratelimit-*', 'ratelimit', 'ratelimit-*', 'retry-after'], 'limits'),
-  // The key and the protocol of a handshake are agreed by both ends.
+  // Both ends agree on the key and the protocol of a handshake.
   ...withRule(['sec-websocket-*'], 'websocket'),
 ];
 

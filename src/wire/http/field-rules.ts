@@ -270,7 +270,7 @@ const RULES = new NameTable<ResponseRule>([
   ...withRule(['keep-alive', 'proxy-connection', 'proxy-authenticate', 'transfer-encoding'], 'drop'),
   // RFC 7540, 3.2.1: the last belongs to an upgrade to HTTP/2, and is invalid in HTTP/2 itself.
   ...withRule(['te', 'upgrade', 'http2-settings'], 'drop'),
-  // RFC 7838, 3: it names ports of the service, where clients would meet neither the gateway nor its limits.
+  // RFC 7838, 3: it names ports of the service itself, where clients would bypass the gateway.
   ['alt-svc', 'drop'],
   // The gateway writes its own on every response.
   ['x-request-id', 'drop'],
@@ -325,7 +325,7 @@ export function keepResponseFields(
     } else if (rule === 'cors') {
       if (cors) kept.push(name, value);
     } else if (rule === 'exposed') {
-      // The gateway joins it to its own list, which an interim response does not have.
+      // The gateway adds it to its own list. An interim response has no such list.
       if (cors || status >= 200) kept.push(name, value);
     } else if (rule === 'trailer') {
       if (chunked) kept.push(name, value);

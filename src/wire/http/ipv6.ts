@@ -30,7 +30,7 @@ export function ipv4Text(high = 0, low = 0): string {
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
 }
 
-/** Clears the bits of groups after a prefix. */
+/** Clears all bits after a prefix. */
 export function withinPrefix(groups: readonly number[], prefix: number): number[] {
   return groups.map((group, at) => group & ~(0xffff >> Math.max(0, Math.min(16, prefix - 16 * at))));
 }

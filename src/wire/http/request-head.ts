@@ -27,8 +27,8 @@ export class RequestHead {
   forwardedProto: string | null = null;
   forwardedHost: string | null = null;
   /**
-   * The certificate of its client that a trusted proxy reports: '' if it reports none, or more than one. `null` if the peer may
-   * not report one, so that the connection's certificate counts.
+   * The client's certificate as reported by a trusted proxy: '' if it reports none, or several. `null` if the peer may not report
+   * one, so that the connection's certificate counts.
    */
   certificate: string | null = null;
   /** The value of `DPoP` if tokens may be bound to a key; '' if there are several. */
@@ -55,7 +55,8 @@ export class RequestHead {
       const value = fields[i + 1] as string;
       const entry = table.find(name);
       if (entry === undefined || entry.value === 'keep') kept.push(name, value);
-      // `Content_Length` and `X.Real.IP` are not the fields that a backend may mistake them for: drop them unread.
+      // `Content_Length` and `X.Real.IP` only resemble the fields that a backend may mistake them for: drop them, and do not read
+      // them.
       else if (entry.value !== 'drop' && entry.spells(name)) this.#read(entry.value, name, value, trusted);
     }
     if (hopFields.length > 0) this.#dropNamed(new Set(hopFields));
@@ -83,7 +84,7 @@ export class RequestHead {
         this.takesTrailers ||= takesTrailers(value);
         break;
       case 'traceparent':
-        // An untrusted peer may send it as well, since browsers do: then it is ignored.
+        // Browsers send it as well, so from an untrusted peer it is ignored, not refused.
         if (trusted) this.traceParent = this.traceParent === null ? value : '';
         break;
       case 'tracestate':

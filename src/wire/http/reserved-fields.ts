@@ -1,6 +1,6 @@
 /** Names of request fields that servers and frameworks trust unchecked, and what they conclude from them. */
 export interface ReservedFields {
-  /** The products that write or read them, for the docs. */
+  /** What a service would conclude from them if a client sent them. */
   readonly by: string;
   /** What a service would conclude if a client sent them. */
   readonly tells: string;
@@ -36,7 +36,7 @@ export const OVERRIDES: readonly ReservedFields[] = [
  */
 export const INTERNAL: readonly ReservedFields[] = [
   {
-    // filterInternalHeaders() and stripInternalHeaders() of Next.js list them. CVE-2025-29927 was the second.
+    // Listed in filterInternalHeaders() and stripInternalHeaders() of Next.js. The second was exploited by CVE-2025-29927.
     by: 'Next.js',
     tells: 'which route, path and status were chosen, and that the middleware, which checks access, has run',
     names: [
@@ -82,7 +82,7 @@ export const ORIGIN_CLAIMS: readonly ReservedFields[] = [
     ],
   },
   {
-    // Envoy even obeys some: timeouts, retries, another destination. So does Linkerd with l5d-dst-override.
+    // Envoy even obeys some of them: timeouts, retries, another destination. So does Linkerd with l5d-dst-override.
     by: 'clouds and meshes',
     tells: 'address, host, path and TLS of the request, or where to send it',
     names: [

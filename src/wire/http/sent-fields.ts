@@ -6,16 +6,16 @@ import type { RequestHead } from './request-head.ts';
 export const SENT_FIELDS = ['X-Real-IP', 'X-Forwarded-Port', 'X-Forwarded-Prefix', 'X-Script-Name'] as const;
 export type SentField = (typeof SENT_FIELDS)[number];
 
-/** What these fields tell about a request. */
+/** The facts about a request that these fields report. */
 interface Sent {
   readonly address: string;
   /** Where the client sent its request. */
   readonly client: AskedAddress;
-  /** The segments that the service does not get, as they matched; '' for none. */
+  /** The first segments of the path, which the service does not get, as received; '' for none. */
   readonly prefix: string;
 }
 
-/** Returns these fields of a request. A trusted proxy's own `X-Forwarded-Port` stays; it is among the fields kept. */
+/** Returns these fields for a request. The `X-Forwarded-Port` of a trusted proxy is kept instead. */
 export function sentFields(
   names: readonly SentField[],
   { kept }: Pick<RequestHead, 'kept'>,

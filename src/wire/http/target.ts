@@ -37,17 +37,19 @@ export function parseTarget(target: string, host: string, method = ''): Target |
 
 /** A target with escaped slashes or empty segments, which only some routes accept. */
 export interface LooseTarget extends Target {
-  /** The path with single slashes, by which routes are found; escaped slashes stay. `path` has the slashes that came. */
+  /**
+   * The path with single slashes, which is used to find the route; escaped slashes stay. `path` has all slashes that were received.
+   */
   readonly merged: string;
   readonly escapedSlash: boolean;
   readonly emptySegment: boolean;
 }
 
-/** Reads a target that `parseTarget` rejects for nothing but escaped slashes and empty segments. Rejects all others. */
+/** Reads a target that `parseTarget` rejects only for escaped slashes or empty segments. Rejects all others. */
 export function parseLooseTarget(target: string, host: string, method: string): LooseTarget | Rejection {
   const [, path = '', query = ''] = /^(?:https?:\/\/[^/?#]+)?([^?]*)(.*)$/is.exec(target) ?? [];
   const merged = path.replace(/\/{2,}/g, '/');
-  // With a letter for each escaped slash, whatever else is wrong with the path is found as in any other.
+  // With a letter in place of each escaped slash, this finds whatever else is wrong with the path.
   const others = parseTarget(
     target.slice(0, target.length - path.length - query.length) + merged.replace(/%2f/gi, 'x') + query,
     host,
@@ -114,14 +116,14 @@ const REJECTED = {
   emptySegment: { rejected: 'the path has an empty segment: send single slashes' },
   escape: {
     rejected:
-      'the path has a "%" that is no escape, or the escape of a slash, backslash or control character',
+      'the path has a "%" that is not an escape, or the escape of a slash, backslash or control character',
   },
   character: {
     rejected: 'the request target has a backslash, a "#", a space, a control character or one outside ASCII',
   },
 } as const satisfies Record<string, Rejection>;
 
-/** Why paths are rejected that some routes accept. */
+/** Reasons for which paths are rejected, except on some routes. */
 export const REJECTED_PATHS = {
   emptySegment: REJECTED.emptySegment.rejected,
   escape: REJECTED.escape.rejected,
@@ -131,8 +133,8 @@ export const REJECTED_PATHS = {
 const OVERLONG_BYTES = /[\xc0\xc1][\x80-\xbf]|\xe0[\x80-\x9f]|\xf0[\x80-\x8f]/;
 
 /**
- * Whether a segment of a canonical path, decoded once or twice, holds an empty segment, `.` or `..`, a backslash or a NUL: a service
- * that decodes paths could be led to another one.
+ * Whether a segment of a canonical path, decoded once or twice, contains an empty segment, `.` or `..`, a backslash or a NUL: a
+ * service that decodes paths could be led to another one.
  */
 export function ambiguousOnDecoding(path: string): boolean {
   return path.split('/').some(segment => {
@@ -188,8 +190,8 @@ function isDotSegment(path: string, start: number): boolean {
 }
 
 /**
- * Whether the segment at `start` is nothing but a parameter (`;x`), which leaves an empty one where backends cut parameters off. At the
- * end of a path that is a slash at its end (`/app/;jsessionid=1`); before that, services that merge slashes read another path.
+ * Whether the segment at `start` is only a parameter (`;x`). Backends that cut parameters off see an empty segment there. At the
+ * end of a path (`/app/;jsessionid=1`) this is harmless; elsewhere, backends that merge slashes read another path.
  */
 function beginsParameter(path: string, start: number): boolean {
   return path.charCodeAt(start) === SEMICOLON || path.startsWith('%3B', start);
@@ -347,7 +349,7 @@ export interface PathChange {
  * well: a path is cut only at a slash, and a base is canonical and does not end with one.
  */
 export function servicePath(path: string, { strippedSegments, base }: PathChange): string {
-  const rest = strippedSegments === 0 ? path : pathBehind(path, strippedSegments);
+  const rest = strippedSegments === 0 ? path : pathWithoutFirst(path, strippedSegments);
   return base === '' ? rest : base + rest;
 }
 
@@ -363,12 +365,12 @@ export function keepsPaths({ strippedSegments, base }: PathChange): boolean {
 export function clientPath(path: string, { strippedPrefix, base }: PathChange): string | null {
   if (base !== '' && path !== base && !path.startsWith(`${base}/`)) return null;
   const written = strippedPrefix + path.slice(base.length);
-  // Two slashes at the beginning would lead to another host.
+  // Two slashes at the beginning would make it a URL of another host.
   return written.startsWith('//') ? null : written || '/';
 }
 
-/** Returns a path without its first segments. Without remaining ones it becomes the root. */
-export function pathBehind(path: string, count: number): string {
+/** Returns a path without its first segments; the root if none remain. */
+export function pathWithoutFirst(path: string, count: number): string {
   const at = endOfSegments(path, count);
   return at === -1 ? '/' : path.slice(at);
 }
@@ -379,7 +381,7 @@ export function strippedFrom(path: string, { strippedSegments }: PathChange): st
   return at === -1 ? path : path.slice(0, at);
 }
 
-/** The index of the slash behind so many segments; -1 if the path ends with them. */
+/** The index of the slash after this many segments; -1 if the path ends there. */
 function endOfSegments(path: string, count: number): number {
   let at = 0;
   for (let left = count; left > 0 && at !== -1; left--) at = path.indexOf('/', at + 1);

@@ -7,7 +7,7 @@ export interface TokenPlace {
   readonly name: string;
 }
 
-/** A request as the places see it. */
+/** The parts of a request that may carry a token. */
 interface PlacedRequest {
   /** With its `?`; '' if there is none. */
   readonly query: string;
@@ -18,17 +18,17 @@ interface PlacedRequest {
 }
 
 /**
- * Fields in which browsers send the URL of a page: `Ping-From` and `Ping-To` are sent for a link's `ping`, instead of `Referer`.
- * The others are sent by htmx and Turbolinks with each request.
+ * Fields in which browsers send the URL of a page. `Ping-From` and `Ping-To` replace `Referer` for a link's `ping`; htmx and
+ * Turbolinks send the others with each request.
  */
 const TELL_PAGES: ReadonlySet<string> = new Set([
   ...['referer', 'ping-from', 'ping-to', 'hx-current-url', 'turbolinks-referrer'],
 ]);
 
-/** The places of one route. What lies there is read at most once, and sent to no service. */
+/** The places where a route accepts tokens. Tokens there are removed from what a service gets. */
 export class TokenPlaces {
   readonly all: readonly TokenPlace[];
-  /** The names of cookies. A browser sends them as they are. */
+  /** The names of cookies. Browsers send them unchanged. */
   readonly #cookies: ReadonlySet<string>;
   /** All names as a server might read them. */
   readonly #folded: Readonly<Record<TokenPlace['kind'], ReadonlySet<string>>>;
@@ -43,7 +43,7 @@ export class TokenPlaces {
     this.#folded = { query, subprotocol, cookie };
   }
 
-  /** Every token that the request carries there. */
+  /** All tokens in these places of the request. */
   tokensIn({ query, fields, isWebSocket, cookies }: PlacedRequest): string[] {
     const found = [
       ...this.#inQuery(query),
@@ -61,12 +61,12 @@ export class TokenPlaces {
     const kept = parts.filter(part => !names.has(folded(nameIn(part))));
     if (kept.length === parts.length) return query;
     const rest = kept.join('');
-    // What was cut from the end leaves the separator before it.
+    // If parts at the end were cut, remove the separator before them as well.
     const text = parts.at(-1) === kept.at(-1) ? rest : rest.replace(/[&;]$/, '');
     return text === '' ? '' : `?${text}`;
   }
 
-  /** The fields without tokens: those for services. */
+  /** The fields without tokens, for services. */
   cutFields(fields: Fields): Fields {
     const kept: string[] = [];
     for (let i = 0; i + 1 < fields.length; i += 2) {
@@ -77,11 +77,11 @@ export class TokenPlaces {
     return this.#cutProtocols(kept);
   }
 
-  /** What is left of a field; '' for nothing. */
+  /** What is left of a field's value; '' if nothing is. */
   #cut(name: string, value: string): string {
     if (name === 'cookie') return this.#cutCookie(value);
     if (!TELL_PAGES.has(name)) return value;
-    // A fragment has no place there (RFC 9110, 10.1.3), and may hold what a query does.
+    // A `Referer` has no fragment (RFC 9110, 10.1.3). One that is there anyway may contain a token, as a query does.
     const [page = ''] = value.split('#', 1);
     const at = page.indexOf('?');
     return at === -1 ? page : page.slice(0, at) + this.cutQuery(page.slice(at));
@@ -109,7 +109,7 @@ export class TokenPlaces {
     return members.filter((_, i) => this.#isMark(members[i - 1]) && !this.#isMark(members[i - 2]));
   }
 
-  /** A list may span lines (RFC 9110, 5.6.1), so all are read as one. */
+  /** Reads all lines as one, since a list may span several (RFC 9110, 5.6.1). */
   #cutProtocols(fields: string[]): string[] {
     const members = this.#folded.subprotocol.size === 0 ? [] : listMembers(fields, PROTOCOL);
     const kept = members.filter((member, i) => !this.#isMark(member) && !this.#isMark(members[i - 1]));
@@ -124,8 +124,9 @@ export class TokenPlaces {
 }
 
 /**
- * Whether the token in a cookie of this request counts: browsers send cookies for pages of every site. Its page is that of the
- * host itself, or one of these origins; a WebSocket has to name it, since browsers hold nothing back there (RFC 6455, 10.2).
+ * Whether the token in a cookie of this request counts: browsers send cookies for pages of every site. It counts if the page is of
+ * the host itself or one of these origins. A WebSocket must name its origin, because browsers do not restrict those (RFC 6455,
+ * 10.2).
  *
  * @param own the address that the client sent the request to
  */
@@ -141,7 +142,7 @@ export function mayUseCookies(
   return sites.every(site => site === 'same-origin' || site === 'none');
 }
 
-/** A page of plain http may have been written by anyone on the way, so it is no page of a host with https. */
+/** A page over plain http may have been changed in transit, so it does not count as a page of a host with https. */
 function isOwn(
   origin: string,
   { scheme, host }: { readonly scheme: string; readonly host: string },
@@ -155,7 +156,7 @@ function isOwn(
 
 const PROTOCOL = 'sec-websocket-protocol';
 
-/** The name in `name=value`, with a separator behind it or not. */
+/** The name in `name=value`, with or without a separator after it. */
 function nameIn(pair: string): string {
   return pair.split(/[=&;]/, 1)[0] as string;
 }
@@ -174,12 +175,13 @@ function decoded(text: string): string {
 }
 
 /**
- * A name as some server might read it: decoded twice, also before its query is split or behind the last `?`, in any letter case,
- * and as PHP does, where a blank, a dot and a bracket are other spellings of `_`, brackets make a list, and a NUL ends it.
+ * A name in the form in which some server might read it: decoded twice, the part after the last `?` or separator even if those were
+ * encoded, ignoring letter case. As PHP does: a blank, a dot and a bracket become `_`, brackets make a list, and a NUL ends the
+ * name.
  */
 function folded(name: string): string {
   const [text = ''] = decoded(decoded(name)).replaceAll('+', ' ').split('\0', 1);
-  // No expression tries each character of a run as its beginning: that would take 0.3 s for a head of 16 KiB.
+  // No regular expression here tries every character of a run as its beginning: that would take 0.3 s for a head of 16 KiB.
   return text
     .replace(/^.*[?&;]/s, '')
     .replace(/(?<![^\x21-\x7e])[^\x21-\x7e]+$/, '')

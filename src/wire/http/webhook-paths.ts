@@ -1,20 +1,20 @@
 import { decodeBytes } from './target.ts';
 
-/** What may follow a part of a webhook's path. */
+/** The possible next parts after a part of a webhook's path. */
 interface Node {
   readonly next: Map<string, Node>;
   /** True if a path may end here. */
   ends: boolean;
 }
 
-/** No part is empty, so this stands for a parameter. */
+/** No literal part is empty, so this represents a parameter. */
 const PARAMETER = '';
 
-/** Finds the addresses of webhooks in paths, at a cost that grows with the path alone and not with the number of webhooks. */
+/** Finds the addresses of webhooks in paths. The cost depends on the length of the path only, not on the number of webhooks. */
 export class WebhookPaths {
   readonly #root: Node = newNode();
 
-  /** @param patterns their paths, such as `/hooks/{id}` */
+  /** @param patterns the paths of the webhooks, such as `/hooks/{id}` */
   constructor(patterns: readonly string[]) {
     for (const pattern of patterns) {
       let node = this.#root;
@@ -28,7 +28,10 @@ export class WebhookPaths {
     }
   }
 
-  /** Whether some part of the path is such an address, in any letter case, encoded up to twice, and with dots, slashes or `;` added. */
+  /**
+   * Whether some part of the path is the address of a webhook, in any letter case, encoded up to twice, and with dots, slashes or
+   * `;` added.
+   */
   isIn(path: string): boolean {
     let nodes: Node[] = [this.#root];
     for (const part of partsOf(path)) {

@@ -33,7 +33,7 @@ type Place =
   | 'size'
   /** Among the extensions after the size. */
   | 'extensions'
-  /** Among blanks behind the size, which only a lenient reader takes. */
+  /** Among blanks after the size, which only a lenient reader accepts. */
   | 'size blanks'
   /** At the LF that ends the size line. */
   | 'size LF'
@@ -63,7 +63,7 @@ export class ChunkedBody implements BodyDecoder {
 
   /**
    * @param maxExtensionBytes maximum bytes of extensions in all chunks together; those of one chunk have a separate limit
-   * @param lenient whether lines may end without CR, and blanks may follow a size
+   * @param lenient whether lines may end without CR, and whether blanks may follow a size
    */
   constructor(take: PieceTaker, maxExtensionBytes: number, lenient = false) {
     this.#take = take;
@@ -134,7 +134,7 @@ export class ChunkedBody implements BodyDecoder {
     this.#place = byte === CR ? 'size LF' : 'extensions';
   }
 
-  /** Takes a blank behind the size, or a line end without CR. */
+  /** Takes a blank after the size, or a line end without CR. */
   #endsLeniently(byte: number | undefined): boolean {
     const isBlank = byte === SPACE || byte === TAB;
     if (this.#digits === 0 || (!isBlank && byte !== LF)) return false;
@@ -307,9 +307,9 @@ class TrailerSection {
     return at + behind - before;
   }
 
-  /** The same, once the section is there as a whole. It is short, and servers that are read so send none. */
+  /** As `read`, once the section is complete. That is cheap: the section is short, and the servers that need this send none. */
   #readLeniently(at: number, end: number, before: number): number {
-    // Behind a line end, the section may be nothing but its empty line.
+    // After a line end, the section may consist of its empty line only.
     const behind = lenientSectionEnd(Buffer.concat([LINE_END, this.#bytes]), this.#bytes.length + 1) - 1;
     if (behind < 0) {
       if (this.#bytes.length >= MAX_BYTES) throw new MalformedMessage('trailers that are too long');

@@ -24,7 +24,7 @@ export function challengesConnection(fields: Fields): boolean {
 /**
  * Removes the challenges for connections.
  *
- * @returns `null` if no challenge is left: then no client could authenticate
+ * @returns `null` if no challenge is left, so that no client could authenticate
  */
 export function withoutConnectionChallenges(fields: Fields): Fields | null {
   const kept = withoutFields(fields, isChallenge);

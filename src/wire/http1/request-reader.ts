@@ -232,10 +232,10 @@ export interface IncomingHead {
  * identify the sender.
  *
  * RFC 9112, 3: `request-line = method SP request-target SP HTTP-version`, ended by CRLF. RFC 9112 also lets a reader accept other
- * blanks (section 3) and a bare LF (2.2). Parsers that do so disagree with those that do not, so both are rejected.
+ * blanks (section 3) and a bare LF (2.2). Parsers that do so disagree with those that do not, so this reader rejects both.
  *
- * @param before the last head on the same connection. Clients repeat their fields exactly; the same bytes then give the same
- *   array of fields
+ * @param before the last head on the same connection. Clients repeat their fields exactly; the same bytes then give the same array
+ *   of fields
  * @param named the methods that are known besides those of Node
  */
 export function readIncomingHead(
@@ -261,7 +261,7 @@ export function readIncomingHead(
   const line = lineEnd(bytes, versionEnd, end);
   if (line === INCOMPLETE) return null;
   const httpMinor = minorOf(bytes, versionEnd);
-  // Checked after the version: another version may have its own methods, such as the preface of HTTP/2 (RFC 9113, 3.4).
+  // Check it after the version: another version may have methods of its own, such as the preface of HTTP/2 (RFC 9113, 3.4).
   const method = methodOf(bytes, methodEnd, named);
   const target = bytes.toString('latin1', targetStart, targetEnd);
   const section = before?.section ?? null;
@@ -290,7 +290,10 @@ export function readIncomingHead(
   });
 }
 
-/** Names what comes to listeners whose configuration differs from that of the client, or of the balancer in front. */
+/**
+ * Names the protocol that a client, or the balancer in front, probably speaks because its configuration differs from the
+ * listener's.
+ */
 function whyNoMethod(bytes: Buffer): string {
   if (bytes[0] === 0x16 && bytes[1] === 3) return 'a TLS handshake on a listener without "tls"';
   return isAt(bytes, 0, bytes.length, PROXY_V2)
@@ -301,7 +304,7 @@ function whyNoMethod(bytes: Buffer): string {
 const PROXY_HEADER = 'a PROXY header on a listener without "proxy_protocol"';
 const PROXY_V1 = Buffer.from('PROXY TCP');
 const PROXY_BYTES = 5;
-/** What its signature looks like behind the empty lines with which it begins. */
+/** The signature of the PROXY protocol, version 2, after the empty lines that it begins with. */
 const PROXY_V2 = Buffer.from('\0\r\nQUIT\n', 'latin1');
 
 /** Returns the method as a string shared by all requests, so that none keeps a copy. */

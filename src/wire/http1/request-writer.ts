@@ -66,7 +66,7 @@ export function requestHead(request: OutgoingRequest, closes = false): string {
 
 /** Is notified how the sending of a request ends. */
 export interface RequestWriterOwner {
-  /** Called when the last byte of the request is written. */
+  /** Called when the body broke off: the upstream must not see a complete request. */
   requestSent(): void;
   /** Called when the body broke off: what the upstream got must not look like a complete request. */
   requestBroken(): void;
@@ -119,7 +119,7 @@ export abstract class BodyWriter implements BodySink {
   }
 
   chunk(bytes: Buffer): boolean {
-    // Pauses the source: nobody takes this any more.
+    // Pause the source: nothing is written any more.
     if (this.#over) return false;
     // An empty chunk would be the last one (RFC 9112, 7.1).
     if (bytes.length === 0) return true;
@@ -250,7 +250,7 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
     return this.#isSent && this.#wire.writableLength === 0;
   }
 
-  /** True while no byte of the request has left. */
+  /** True while no byte of the request has been sent. */
   get isUnsent(): boolean {
     return !this.#isOut;
   }
@@ -305,8 +305,8 @@ export class RequestSender implements RequestWriterOwner, TurnTask {
   }
 
   /**
-   * Whether the upstream's time is running: it sends nothing, and has the complete request or does not take the rest. Call it at
-   * every sweep; at the first one of a request the result has no meaning.
+   * Whether the gateway waits for the upstream: it sends nothing, and either has the complete request or does not accept the rest.
+   * Call it at every sweep; the result of the first call for a request has no meaning.
    */
   waitsForUpstream(interim: number): boolean {
     const moved = this.#hasMoved(interim);

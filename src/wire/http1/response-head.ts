@@ -63,7 +63,7 @@ export function readResponseHead(bytes: Uint8Array, end: number, text: string): 
   return { httpMinor, status, reason: text.slice(reason, reasonEnd), fields, bytes: at };
 }
 
-/** Names the protocols that services speak by mistake of the configuration. */
+/** Names the protocol of a service that is configured as HTTP/1.1 by mistake. */
 function whyNotHttp1(bytes: Uint8Array, end: number): string {
   // RFC 8446, 5.1: an alert of TLS.
   if (bytes[0] === 0x15 && bytes[1] === 3) return 'an alert of TLS: write https:// for this upstream';
@@ -263,7 +263,7 @@ export interface Switched {
   readonly behind: Buffer;
 }
 
-/** What the last response of a connection, or the one in progress, says about the connection. */
+/** What the last response, or the one in progress, means for the connection. */
 export class LastResponse {
   /** True once a byte of it has arrived. */
   begun = false;
@@ -291,8 +291,8 @@ export class LastResponse {
 const MAX_INTERIM = 16;
 
 /**
- * Counts the interim responses before a final one (RFC 9110, 15.2). Only their rate is bounded: a service may report for as long as
- * a request takes how far it has come, such as with 102, or 104 of a resumable upload.
+ * Counts the interim responses before a final one (RFC 9110, 15.2). Only their rate is bounded: a service may report progress for
+ * as long as a request takes, for example with 102, or with 104 for a resumable upload.
  */
 export class InterimCount {
   #count = 0;

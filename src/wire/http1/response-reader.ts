@@ -54,14 +54,14 @@ export class ResponseReader {
   #maySwitch = false;
   readonly #last = new LastResponse();
 
-  /** @param lenient whether to read what old servers write against RFC 9112 (lenient-response.ts) */
+  /** @param lenient whether to accept what old servers send against RFC 9112 (lenient-response.ts) */
   constructor(maxHeadBytes: number, lenient = false) {
     this.#maxHeadBytes = maxHeadBytes;
     this.#lenient = lenient;
     this.#unfinishedHead = new UnfinishedHead(lenient ? new LenientPartialHead() : undefined);
   }
 
-  /** What the last response, or the one in progress, says about the connection. */
+  /** What the last response, or the one in progress, means for the connection. */
   get last(): Readonly<LastResponse> {
     return this.#last;
   }
@@ -267,7 +267,7 @@ export interface ResponseSink {
 }
 
 function responseBody(length: ResponseFraming['length'], take: PieceTaker, lenient: boolean): BodyDecoder {
-  // No limit on chunk extensions: a service may sign every chunk of a body of any length.
+  // Chunk extensions are not limited: a service may sign every chunk of a body of any length.
   if (length === 'chunked') return new ChunkedBody(take, Number.POSITIVE_INFINITY, lenient);
   return length === 'until close' ? new UntilCloseBody(take) : new LengthBody(length, take);
 }

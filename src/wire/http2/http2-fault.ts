@@ -55,5 +55,5 @@ export function compressionFault(message: string): Http2Fault {
 
 /** Makes the fault for frames that cause more work than they may. */
 export function tooMany(what: string, reason: Http2FaultReason): Http2Fault {
-  return new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, `too many frames of ${what}`, reason);
+  return new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, `too many ${what}`, reason);
 }

@@ -64,8 +64,8 @@ export class Flow implements ByteSink {
   }
 
   /**
-   * Ends the flow at once: no further byte reaches the receiver. This frame says why, unless the receiver has a part of a frame,
-   * so that the Close would look like the rest of it, or has not taken everything written.
+   * Ends the flow at once: no further byte reaches the receiver. The receiver gets this frame, unless it has only a part of a
+   * frame, which the Close would seem to continue, or has not taken everything written.
    */
   cutWith(frame: Uint8Array): void {
     if (this.#over) return;
@@ -79,7 +79,7 @@ export class Flow implements ByteSink {
     this.#to.end();
   }
 
-  /** Passes nothing on from now on, but keeps reading, to notice when its source disconnects. */
+  /** From now on, passes on nothing, but keeps reading, to notice when its source disconnects. */
   stop(): void {
     this.#over = true;
     if (!this.#blocked) this.#from.resume();

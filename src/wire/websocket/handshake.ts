@@ -76,7 +76,7 @@ const MASK_BIT = 0x80;
  * Makes a Close frame (RFC 6455, 5.5.1).
  *
  * @param reason ASCII, at most 123 characters
- * @param mask four bytes for a frame to a server, which refuses one without (RFC 6455, 5.1); `null` for a frame to a client
+ * @param mask four bytes for a frame to a server, which rejects unmasked frames (RFC 6455, 5.1); `null` for a frame to a client
  */
 export function closeFrame(code: CloseCode, reason: string, mask: Uint8Array | null): Buffer {
   const payload = Buffer.from(`\0\0${reason}`, 'latin1');

@@ -3,8 +3,8 @@ import { Flow, type FlowOwner } from './frame-flow.ts';
 import { CloseCode, closeFrame } from './handshake.ts';
 
 /**
- * How long both ends have to close once the WebSocket ends; then they are cut off. An end that got a Close may be silent for as
- * long, since it may first finish a message (RFC 6455, 5.5.1).
+ * How long both ends have to close once the WebSocket ends; then they are cut off. An end that has got a Close may also be silent
+ * for this long, because it may first finish a message (RFC 6455, 5.5.1).
  */
 const CLOSING_MS = 5_000;
 
@@ -20,7 +20,7 @@ export interface TunnelOptions {
 }
 
 /**
- * How a WebSocket ended. Leaves `open` once, for the first cause, and keeps that:
+ * How a WebSocket ended. Leaves `open` once, for the first cause, and keeps it:
  * - `open`: it has not
  * - `closed`: by a Close frame of one end
  * - `client`, `upstream`: this end disconnected without a Close frame
@@ -164,7 +164,7 @@ export class Tunnel implements FlowOwner {
     return flow === this.toUpstream ? this.#client : this.#upstream;
   }
 
-  /** Sends a Close to both ends. A flow that has ended takes none. */
+  /** Sends a Close to both ends, unless their flow has ended. */
   #closeBoth(code: CloseCode, reason: string): void {
     this.#close(this.toClient, code, reason);
     this.#close(this.toUpstream, code, reason);

@@ -419,7 +419,7 @@ describe('values', () => {
     ['authentication: none, methods: [PRI]', '1:70: routes[0].methods[0]: the gateway does not serve PRI'],
     [
       'authentication: none, methods: [BREW, POTS]',
-      '1:76: warning: routes[0].methods[1]: "POTS" is no method of HTTP that gateways know, did you mean "POST"?',
+      '1:76: warning: routes[0].methods[1]: "POTS" is not an HTTP method that gateways know, did you mean "POST"?',
     ],
     [
       'authentication: none, methods: [TRACE]',

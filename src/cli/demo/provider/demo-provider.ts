@@ -115,7 +115,7 @@ function clientsOf(options: DemoProviderOptions, callbackUri: string): Readonly<
   return [...own.filter(client => !others.has(client.client_id)), ...more];
 }
 
-/** A key of RSA with 2,048 bits: made in a tenth of a second. */
+/** A 2,048-bit RSA key, which takes a tenth of a second to make. */
 export function newKey(): SigningKey {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   return { ...privateKey.export({ format: 'jwk' }), kid: randomUUID(), use: 'sig', alg: 'RS256' };

@@ -1,5 +1,5 @@
 const { warn } = console;
-// oidc-provider 9.13.3 takes a Node.js whose builds do not name a line of long-term support for too old (its lib/index.js).
+// oidc-provider 9.13.3 warns that Node.js is too old unless its build is named as long-term support (lib/index.js).
 console.warn = (text: unknown, ...rest: unknown[]) => {
   if (!String(text).includes('Unsupported runtime')) warn(text, ...rest);
 };

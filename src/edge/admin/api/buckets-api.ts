@@ -16,15 +16,15 @@ export interface BucketSources extends ClientSources {
 }
 
 interface Question {
-  /** The client; `null` for limits that all clients share. */
+  /** The client; `null` to ask about limits that all clients share. */
   readonly client: ApiClient | null;
   /** The bucket; `null` for all buckets. */
   readonly bucket: BucketModel | null;
   /** The value of the main parameter; `null` if none is given. */
   readonly value: string | null;
-  /** The class whose numbers the client has. */
+  /** The class whose limits apply to the client. */
   readonly className: ClassName;
-  /** The requested group, by the name of its counters; `null` if there is none. */
+  /** The requested group, as its counters name it; `null` if there is none. */
   readonly group: string | null;
 }
 
@@ -129,7 +129,7 @@ function questionOfGroup(
   return { client: null, bucket, value, className: 'user', group: groupName(group, issuer) };
 }
 
-/** The issuer that names of groups begin with. Those of tenants are given as they are counted, with their tenant: `ISSUER GROUP`. */
+/** The issuer that begins the names of groups; `null` for groups of tenants, which are given in full: `ISSUER GROUP`. */
 function issuerOfGroups(options: AccessTokenOptions | undefined): string | null {
   return options?.isOneOfSeveral === true && options.tenants === null ? options.issuer : null;
 }
@@ -157,7 +157,7 @@ function limitsOf({ client, bucket, className, group }: Question, sources: Bucke
   return bucket === null ? all : all.filter(limit => limit.bucket === bucket);
 }
 
-/** How many requests of the client may be in flight in each bucket. */
+/** The limits on how many requests of the client may be in flight, for each bucket. */
 function atOnceOf(
   { client, bucket: asked, className }: Question,
   sources: BucketSources,
@@ -239,7 +239,7 @@ function sharedLimits(bucket: BucketModel, role: 'group' | 'resource'): AskedLim
   return [...view(user[role], false), ...view(user.shadow?.[role], true)];
 }
 
-/** Identifies the counters of a question, together with the client. */
+/** Identifies, together with the client, the counters that a question is about. */
 function partOf({ value, group }: Question): string {
   return group === null ? (value ?? '') : groupCounterKey(group, value ?? '');
 }

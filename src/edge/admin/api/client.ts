@@ -7,11 +7,11 @@ import { addressKey, normalizeAddress } from '../../../wire/http/index.ts';
 import { badApiRequest } from './operation.ts';
 import type { Who } from './shapes.ts';
 
-/** A client of the gateway, by the key that it is counted under. */
+/** A client of the gateway, as limits and restrictions identify it. */
 export interface ApiClient {
   readonly kind: ClassName;
   readonly key: string;
-  /** The key that it is restricted under. */
+  /** The key in the table of restrictions. */
   readonly restrictedKey: string;
 }
 

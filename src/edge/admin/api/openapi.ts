@@ -231,7 +231,7 @@ const ITEMS: Readonly<Record<SignInEndpoint, object>> = {
   }),
 };
 
-/** Makes a POST whose body is an object of these texts. */
+/** Makes a POST whose body is an object with these texts. */
 function taking(required: readonly string[], optional: readonly string[], operation: object): object {
   const properties = Object.fromEntries([...required, ...optional].map(name => [name, text]));
   const schema = { type: 'object', required, properties };

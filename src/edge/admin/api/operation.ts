@@ -72,7 +72,7 @@ export async function readBytes(request: IncomingMessage, most: number): Promise
   return Buffer.concat(pieces);
 }
 
-/** Sends a response. `fields`: names and values in turn, without its length. */
+/** Sends a response. `fields`: names and values in turn, without `Content-Length`. */
 export function send(response: ServerResponse, status: number, fields: Fields, body: string): void {
   const length = status === 204 ? [] : ['Content-Length', String(Buffer.byteLength(body))];
   response.writeHead(status, [...fields, ...length]);

@@ -29,7 +29,7 @@ export const refusedSchema = z.strictObject({
     ),
 });
 
-/** Adds up what was refused by network: an attacker with many addresses looks harmless address by address. */
+/** Adds up refusals by network: in a list of single addresses, an attacker who uses many looks harmless. */
 export function networksOf(refused: readonly TopCaller[]) {
   const addresses = refused.filter(({ callerClass }) => callerClass === 'address');
   const groups = Map.groupBy(addresses, ({ caller }) => ownersOf(caller)[0]?.key ?? caller);

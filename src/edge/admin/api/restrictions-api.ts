@@ -21,7 +21,7 @@ export function listRestrictions({ query }: ApiCall, sources: RestrictionSources
   const found: RestrictionShape[] = [];
   let total = 0;
   for (const each of sources.restrictions.listed.all()) {
-    // An address at a webhook is found by its address as well.
+    // A restriction of an address at one webhook is also found by the address alone.
     if (client !== null && each.digest !== digest && each.key !== client.restrictedKey) continue;
     if (total++ < limit) found.push(shapeOf(each, sources));
   }

@@ -122,7 +122,7 @@ export const bucketsSchema = z.strictObject({
       'What a group of that bucket has in common, by the value of its claim, in place of a client; with provider if there are several.',
     ),
   class: optionalText(
-    'The class of the caller. Left out: the one that lists it by name, else none. Of a number that its token says, "otherwise" is shown.',
+    'The class of the caller. Left out: the one that lists it by name, else none. For a number that its token sets, "otherwise" is shown.',
   ),
 });
 

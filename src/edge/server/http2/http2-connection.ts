@@ -19,7 +19,7 @@ import { HeadReader } from './http2-request-head.ts';
 
 /** An idle connection is kept this much longer than announced, to serve a request sent at the last moment. */
 const KEEP_ALIVE_GRACE_MS = 1_000;
-/** How long a client has to answer the PING behind the first GOAWAY before it is assumed to have read both. */
+/** How long a client has to answer the PING after the first GOAWAY. After that, both are assumed to have been read. */
 const GOAWAY_MS = 1_000;
 /** How long a client may take to close a connection that we have closed. */
 const CLOSE_MS = 2_000;
@@ -259,7 +259,7 @@ export class Http2Connection
     this.#streams.add(downstream);
     if (head.fault === null) this.gateway.run(exchange);
     else exchange.fault(head.fault);
-    // A repeated head would not be recognised: its fields would be another array.
+    // The gateway could not recognise a repeated head: the reader would make another array of its fields.
     if (!this.#heads.remembersFields) this.memory.arrival = null;
     return downstream;
   }
@@ -420,5 +420,5 @@ function sessionOptions(
   };
 }
 
-/** What a field counts in addition to its bytes (RFC 9113, 6.5.2). */
+/** What a field counts for in addition to its bytes (RFC 9113, 6.5.2). */
 const FIELD_OVERHEAD_BYTES = 32;

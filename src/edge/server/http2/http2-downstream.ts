@@ -17,8 +17,8 @@ import { StreamTunnel } from './stream-tunnel.ts';
 /** RFC 9110, 15: larger statuses do not exist. HTTP/1.1 forwards them, and HTTP/2 clients fail on them. */
 const MAX_STATUS = 599;
 /**
- * More of a response is read as long as less than this is waiting, as with an HTTP/1.1 socket: the end of a short one must
- * arrive, in however many pieces, even if its client reads none of it.
+ * As long as fewer bytes than this are waiting, the response is read further, as with an HTTP/1.1 socket. So a short response can
+ * be read to its end even if the client reads none of it.
  */
 const WAITING_BYTES = 65_536;
 
@@ -125,7 +125,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
   }
 
   body(terms: BodyTerms): core.BodySource {
-    if (this.requestBody === null) throw new Error('a request without a body was asked for it');
+    if (this.requestBody === null) throw new Error('the body was requested of a request without a body');
     return this.requestBody.withTerms(terms);
   }
 
@@ -206,7 +206,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     this.exchange.fault(errors.bodyTooLarge());
   }
 
-  // From here on, called by the session with what arrives on the stream.
+  // From here on: called by the session for what arrives on the stream.
 
   data(bytes: Buffer): boolean {
     if (this.#tunnel !== null) return this.#tunnel.take(bytes);
@@ -214,7 +214,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
       if (this.requestBody === null || this.requestBody.take(bytes)) return true;
       if (this.#response === 'ended') this.stream.dropRest();
     } catch (fault) {
-      // If rethrown, it would end the connection: only this exchange has failed.
+      // Do not rethrow it: that would end the connection, and only this exchange has failed.
       this.exchange.fault(fault);
     }
     return false;
@@ -305,7 +305,7 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
     if (this.#response === 'closed') return;
     this.#response = 'closed';
     if (this.#kept > 0) this.keeps(0);
-    // Creating an error costs more than the rest of a stream's end.
+    // Only if needed: creating an error costs more than the rest of this function.
     if (this.#releases.length > 0) this.#giveBack(new Error('the stream is closed'));
     this.#connection.streamClosed(this, answered);
   }
@@ -330,10 +330,11 @@ const UPGRADE_FIELDS: core.FieldNames = new Set(['connection', 'upgrade', 'sec-w
 const DROPPED_MAX_MS = 1_000;
 
 /**
- * - an error: the client is late; answer with this
- * - `reset`: the client is late; reset the stream
- * - `enough`: the client has had time to read its response; stop reading its request
- * - `null`: the client is in time
+ * What to do about a client:
+ * - an error: it is late; answer with this
+ * - `reset`: it is late; reset the stream
+ * - `enough`: it has had time to read its response; stop reading its request
+ * - `null`: it is in time
  */
 type StreamLateness = core.GatewayError | 'reset' | 'enough' | null;
 

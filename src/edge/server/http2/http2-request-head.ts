@@ -11,10 +11,12 @@ export interface Http2RequestHead {
   readonly target: string;
   /** The header fields; `:authority` comes first, as `host`. */
   readonly fields: Fields;
-  /** Names of the fields that the client marked as never indexed and that must be forwarded so. Secrets always are. */
+  /**
+   * Names of the fields that the client marked as never indexed, which must be forwarded with that mark. Secrets always have it.
+   */
   readonly neverIndexed: FieldNames;
   readonly framing: RequestFraming;
-  /** Size of the head in bytes, as HTTP/1.1 would write it. */
+  /** Size in bytes that the head would have in HTTP/1.1. */
   readonly bytes: number;
   /** Why the head is refused; `null` if it is valid. */
   readonly fault: GatewayError | null;
@@ -129,7 +131,7 @@ export class HeadReader {
       method: 'GET',
       fields: [...others, KEY, key],
       framing: { ...framing, bodyLength, upgrade: 'websocket' },
-      // Such a client could never close its WebSocket.
+      // The client could never close such a WebSocket.
       fault: head.fault ?? (bodiless ? errors.badRequest('a request for a WebSocket ends its stream') : null),
     };
   }
@@ -182,13 +184,13 @@ class PseudoFields {
   /** Returns why the pseudo-fields are malformed; `null` if they are not. */
   flaw(): string | null {
     const { method, scheme, path, protocol } = this;
-    if (!KNOWN_METHODS.has(method) && !TOKEN.test(method)) return 'the method is no token';
+    if (!KNOWN_METHODS.has(method) && !TOKEN.test(method)) return 'the method is not a token';
     // RFC 9113, 8.5: a CONNECT names only its authority, unless it is extended (RFC 8441, 4).
     if (method === 'CONNECT' && protocol === '') return null;
     if (scheme !== 'https' && scheme !== 'http') return ':scheme is neither http nor https';
     // RFC 9113, 8.3.1: only a path is allowed, or `*` for OPTIONS. An absolute-form would name a second authority.
     if (path.charCodeAt(0) === SLASH || (path === '*' && method === 'OPTIONS')) return null;
-    return ':path is no path';
+    return ':path is not a path';
   }
 }
 
@@ -200,7 +202,7 @@ function isRepeated(
 ): boolean {
   const shift = before.from - from;
   if (before.authority !== authority || before.raw.length - raw.length !== shift) return false;
-  // Compare from the end, where most differences between requests are.
+  // Compare from the end, where requests most often differ.
   for (let i = raw.length - 1; i >= from; i--) if (raw[i] !== before.raw[i + shift]) return false;
   return true;
 }
@@ -240,7 +242,7 @@ function framings(fields: Fields): Pick<FieldSection, 'bodiless' | 'withBody'> {
   };
 }
 
-/** Omits secrets, which we never index anyway. */
+/** Omits names of secrets, which are never indexed anyway. */
 function passedOn(neverIndexed: FieldNames): FieldNames {
   if (neverIndexed.size === 0 || [...neverIndexed].every(isSecret)) return NO_NAMES;
   return neverIndexed;

@@ -6,7 +6,7 @@ import type { PacedBody } from '../body-pace.ts';
 /** How much of the rest of a request that was answered early is read and discarded. */
 const DROPPED_MAX_BYTES = 65_536;
 
-/** Is notified how the body of a request is read. */
+/** The owner of a stream's body, which is notified how it is read. */
 export interface StreamBodyOwner {
   bodyStarted(): void;
   /** Called when the body turns out larger than its terms allow, though its head did not show it. */

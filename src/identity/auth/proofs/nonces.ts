@@ -8,14 +8,14 @@ const NONCE = /^[\w-]{24}$/;
 const SKEW_MS = 30_000;
 
 /**
- * Nonces of the gateway for proofs (RFC 9449, 8): a time with a code that only the gateway can make, so that none has to be
- * remembered, and all that have the secret take each other's.
+ * Nonces that the gateway issues for proofs (RFC 9449, 8). A nonce is a time with a code that only the gateway can make, so none
+ * has to be remembered, and gateways with the same secret accept each other's.
  */
 export class Nonces {
   readonly #clock: Pick<Clock, 'epochMs'>;
   /** The secret in use, then the previous one, whose nonces stay valid. */
   #secrets: readonly Buffer[];
-  /** Called when clients first need one. */
+  /** Called when clients first need a nonce. */
   onFirstUse: () => void = () => {};
   #areUsed = false;
   #current = '';

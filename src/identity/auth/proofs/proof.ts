@@ -10,11 +10,11 @@ export const PROOF_ALGORITHMS: readonly SigningAlgorithm[] = [
   ...(['PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'] as const),
 ];
 
-/** The longest accepted proof: twice that of an RSA key of 4,096 bits. */
+/** Maximum length of a proof: twice that of one with a 4,096-bit RSA key. */
 const MAX_LENGTH = 4_096;
 const MAX_ID_LENGTH = 256;
 
-/** What a proof has to be made for (RFC 9449, 4.3). */
+/** The request that a proof has to be made for (RFC 9449, 4.3). */
 export interface ProvenRequest {
   readonly method: string;
   /** The URL as the client knows it. `host`: with its port; `path`: see `pathAsSent`; it has no query. */
@@ -27,18 +27,18 @@ export interface ProvenRequest {
   readonly key: string;
 }
 
-/** A proof for the request, of which time, nonce, signature and first use remain to be checked. */
+/** A proof that names the request. Its time, nonce and signature, and that it was not used before, remain to be checked. */
 export interface Proof {
   readonly jwt: Jwt;
   readonly jwk: JsonObject;
   /** `jti`. */
   readonly id: string;
   readonly issuedAtMs: number;
-  /** `null` if it has none. */
+  /** `null` if it has no nonce. */
   readonly nonce: string | null;
 }
 
-/** Reads a proof, or finds what is wrong with it. Needs no key: that of the token is found by its thumbprint. */
+/** Reads a proof, or finds what is wrong with it. Needs no key: the token's key is found by its thumbprint. */
 export function readProof(text: string, request: ProvenRequest): Proof | ProofReason {
   if (text === '' || text.length > MAX_LENGTH) return 'proof_malformed';
   const jwt = parseJwt(text);
@@ -63,7 +63,7 @@ function readClaims(jwt: Jwt, jwk: JsonObject, request: ProvenRequest): Proof | 
   return { jwt, jwk, id, issuedAtMs: issuedAtS * 1_000, nonce: typeof nonce === 'string' ? nonce : null };
 }
 
-/** The members of private and symmetric keys (RFC 7518, 6). */
+/** The members that only private and symmetric keys have (RFC 7518, 6). */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv'];
 
 function isPrivate(jwk: JsonObject): boolean {
@@ -85,7 +85,7 @@ function leadsTo(url: string, request: ProvenRequest): boolean {
   return host !== null && host === spelled(request.host, request.scheme);
 }
 
-/** A host in one spelling, without the port if that is the scheme's; `null` if it is none. */
+/** A host in one spelling, without the scheme's default port; `null` if the text is not a host. */
 function spelled(written: string, scheme: ProvenRequest['scheme']): string | null {
   const host = readHost(written);
   if (host === null) return null;

@@ -8,11 +8,11 @@ import type { ProofKeys } from './proof-keys.ts';
 import type { SeenProofs } from './seen-proofs.ts';
 
 export interface ProofOptions {
-  /** Whether tokens that are bound to no key are refused. */
+  /** Whether tokens that are not bound to a key are refused. */
   readonly required: boolean;
   /** How far `iat` may be from now. */
   readonly leewayMs: number;
-  /** How long a nonce of the gateway is valid; `null` if proofs need none. */
+  /** How long a nonce of the gateway is valid; `null` if proofs need no nonce. */
   readonly nonceMs: number | null;
 }
 
@@ -21,8 +21,8 @@ export interface ProofsDependencies {
   readonly keys: ProofKeys;
   readonly nonces: Nonces;
   /**
-   * Whether a name is new to the other gateways, which remember it from now on. `unknown`: they cannot be asked, and nothing may
-   * be admitted meanwhile. `null` if this process is alone.
+   * Claims a name for this process. Resolves to whether it was new to the other gateways; `unknown` if they cannot be asked, and
+   * nothing may be admitted meanwhile. `null` if this process is alone.
    */
   readonly claimElsewhere: ((name: string, forMs: number) => Promise<boolean | 'unknown'>) | null;
   /** Bounds the bad proofs of an address; `null` if they are not limited. */
@@ -31,19 +31,21 @@ export interface ProofsDependencies {
   readonly listener: Pick<AuthListener, 'proofAccepted' | 'budgetSpent'>;
 }
 
-/** A request with a valid token, and what proves that its sender has the token's key. */
+/** A request with a valid token, and the proof that its sender has the token's key. */
 export interface ProofClaim extends Omit<ProvenRequest, 'key' | 'tokenHash'> {
   /** The thumbprint of the key that the token is bound to; `null` if it is bound to none. */
   readonly key: string | null;
   /** Computes the SHA-256 of the token, base64url. */
   readonly tokenHash: () => string;
-  /** Whether the token came under the scheme DPoP. */
+  /** Whether the token was sent with the scheme `DPoP`. */
   readonly underDpop: boolean;
   /** The value of `DPoP`; '' if there were several, `null` if there was none. */
   readonly proof: string | null;
   /** The key of the sender's address. */
   readonly address: string;
-  /** Whether the last proof on its connection was good, and by the same key: then the budget of its address does not matter. */
+  /**
+   * Whether the last proof on its connection was good, and made with the same key: then the budget of its address does not apply.
+   */
   readonly isKnown: boolean;
 }
 
@@ -61,7 +63,7 @@ const RETRY_MS = 1_000;
 
 /**
  * Checks whether the sender of a token has the key that the token is bound to (RFC 9449, 4.3 and 7.1). Checks the cheapest things
- * first, and the signature only for a proof that is right otherwise.
+ * first, and the signature only if everything else is right.
  */
 export class Proofs {
   readonly options: ProofOptions;
@@ -106,7 +108,7 @@ export class Proofs {
     const { algorithm, signingInput, signature } = proof.jwt;
     if (!isSignature(algorithm, keyObject, Buffer.from(signingInput, 'latin1'), signature))
       return this.#fail('proof_signature', claim);
-    // A proof from the end of the leeway in the future stays valid for twice the leeway.
+    // A proof with an `iat` at the end of the leeway in the future stays valid for twice the leeway.
     const forMs = 2 * this.options.leewayMs;
     const use = seen.take(claim.key, proof.id, proof.issuedAtMs, forMs);
     if (use !== 'new') return this.#fail(use === 'used' ? 'proof_replayed' : 'proof_time', claim);
@@ -122,7 +124,7 @@ export class Proofs {
     return nonce === 'good' ? PROVED : { kind: 'proved', nonce: this.#freshNonce() };
   }
 
-  /** Refuses a bad proof, which draws on the budget of its address. */
+  /** Refuses a bad proof, and charges it to the budget of its address. */
   #fail(reason: ProofReason, { address }: ProofClaim): ProofVerdict {
     this.#dependencies.budget?.failed(address, 1);
     return this.#refuse(reason);

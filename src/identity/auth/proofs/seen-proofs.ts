@@ -2,13 +2,13 @@ import type { Clock, TableMemory, Words } from '../../../core/index.ts';
 import { FIRST_NAMED_WORD, NamedTable, StringHash } from '../../../limits/index.ts';
 
 // Offsets of words in a record.
-/** The group of its key. */
+/** The group that its key belongs to. */
 const GROUP = FIRST_NAMED_WORD;
-/** Until when it is remembered, on the monotonic clock. A float, like ISSUED. */
+/** The end of the time for which it is remembered, on the monotonic clock. A float, like ISSUED. */
 const ENDS = GROUP + 1;
 /** `iat` of the proof. */
 const ISSUED = ENDS + 2;
-/** The next one, as its number + 1. */
+/** The next record in the list, as its number + 1. */
 const NEWER = ISSUED + 2;
 const WIDTH = NEWER + 2;
 
@@ -16,14 +16,17 @@ const WIDTH = NEWER + 2;
 const OLDEST = 0;
 const NEWEST = 1;
 
-/** Keys share a moment before which proofs are refused, so that nobody can move that of everyone. */
+/**
+ * The keys of a group share the moment before which proofs are refused. With many groups, a client with one key can move it only
+ * for few others.
+ */
 const GROUPS = 4_096;
-/** Ended records dropped with each new one: more than arrive, and few enough to be quick. */
+/** Maximum expired records dropped with each new one: more than one, so that they cannot pile up, but few enough to be quick. */
 const DROPPED_AT_ONCE = 4;
 
 /**
- * Remembers which proofs were used, in memory that all threads share. In a full table the oldest give way: from then on, proofs of
- * their keys' group must be younger than they, since a replay could no longer be told.
+ * Remembers which proofs were used, in memory that all threads share. In a full table the oldest are dropped. From then on, proofs
+ * of the same group must be newer than those: a replay of a dropped one could not be detected.
  */
 export class SeenProofs {
   readonly #memory: TableMemory;
@@ -48,7 +51,7 @@ export class SeenProofs {
   }
 
   /**
-   * Remembers a proof, unless it was used before, or is as old as one of its group that gave way.
+   * Remembers a proof, unless it was used before, or is not newer than a dropped proof of its group.
    *
    * @param key the thumbprint of its key
    * @param forMs how long it could be used again

@@ -78,7 +78,7 @@ export function isSignature(
   signature: Buffer,
 ): boolean {
   const { digest, parameters } = ALGORITHMS[algorithm];
-  // OpenSSL also takes a signature of PS256 without its leading zero (RFC 8017, 8.1.2, does not): one token would have two spellings.
+  // OpenSSL also accepts a PS256 signature without its leading zero, unlike RFC 8017, 8.1.2: one token would have two spellings.
   const { modulusLength } = key.asymmetricKeyDetails ?? {};
   if (modulusLength !== undefined && signature.length !== Math.ceil(modulusLength / 8)) return false;
   try {

@@ -77,14 +77,14 @@ export function tenantOf(claims: JsonObject, tenants: Tenants | null): string | 
   return typeof issuer === 'string' ? issuer : null;
 }
 
-/** The year 33,658, or 2001 in milliseconds. */
+/** The year 33,658 if it is in seconds, or 2001 if it is in milliseconds. */
 const MOST_SECONDS = 1e12;
 
 function refuseTimes(claims: JsonObject, leewayMs: number, nowMs: number): Invalid | null {
   const expiresAtS = dateClaim(claims, 'exp');
   const issuedAtS = dateClaim(claims, 'iat');
   if (expiresAtS === null) return lacking('exp');
-  // RFC 7519 makes it optional, but not-before marks need it. In milliseconds it is no date, and no clock that is ahead.
+  // RFC 7519 makes it optional, but not-before marks need it. Milliseconds are malformed, rather than a sign of a fast clock.
   if (issuedAtS === null || issuedAtS > MOST_SECONDS) return lacking('iat');
   if (nowMs >= expiresAtS * 1_000 + leewayMs) return invalid('expired');
   if (nowMs < issuedAtS * 1_000 - leewayMs) return invalid('not_yet_valid');
@@ -116,25 +116,25 @@ function audiencesIn(claims: JsonObject, claim: string): readonly unknown[] | un
   return value === undefined || Array.isArray(value) ? value : [value];
 }
 
-/** Rejects tokens bound to something that the gateway does not check: otherwise a thief could use a stolen one. */
+/** Rejects tokens bound to something that the gateway does not check: otherwise a stolen one could be used. */
 function refuseConfirmation(claims: JsonObject, { dpop }: AccessTokenOptions): Invalid | null {
   if (member(claims, 'cnf') === undefined || boundCertificate(claims) !== null) return null;
   return dpop !== 'off' && boundKey(claims) !== null ? null : invalid('confirmation');
 }
 
 /**
- * The thumbprint of the certificate that a token is bound to (RFC 8705, 3.1); `null` if it is not bound to one, or also to
- * something else.
+ * The thumbprint of the certificate that a token is bound to (RFC 8705, 3.1); `null` if it is not bound to one, or to something
+ * else as well.
  */
 export function boundCertificate(claims: JsonObject): string | null {
   return onlyThumbprint(member(claims, 'cnf'), 'x5t#S256');
 }
 
-/** The thumbprint of the key that a token is bound to (RFC 9449, 6.1); `null` as for a certificate. */
+/** The thumbprint of the key that a token is bound to (RFC 9449, 6.1); `null` as in `boundCertificate`. */
 export function boundKey(claims: JsonObject): string | null {
   const bound = member(claims, 'cnf');
   if (!isJsonObject(bound)) return null;
-  // Keycloak names the kind of key, since it also binds tokens to keys of other kinds than DPoP.
+  // Keycloak names the kind of key, since it also binds tokens to keys for other purposes than DPoP.
   const { 'kc-jkt-type': kind = 'DPoP', ...rest } = bound;
   return kind === 'DPoP' ? onlyThumbprint(rest, 'jkt') : null;
 }
@@ -146,21 +146,22 @@ function onlyThumbprint(bound: unknown, name: string): string | null {
 }
 
 /**
- * Rejects ID, refresh and logout tokens, which the issuer signs with the same keys. They are recognised by the payload's
- * `typ` (Keycloak), the header's `typ` (RFC 9068, 4; OpenID Connect Back-Channel Logout, 2.4), `token_use` (Amazon Cognito), other
- * claims that say so, and members that only they have. An ID token that says nothing of its kind passes if the operator accepts such.
+ * Rejects ID, refresh and logout tokens, which the issuer signs with the same keys. They are recognised by the payload's `typ`
+ * (Keycloak), the header's `typ` (RFC 9068, 4; OpenID Connect Back-Channel Logout, 2.4), `token_use` (Amazon Cognito), other claims
+ * that name the kind, and members that only such tokens have. An ID token without any of these passes if the operator accepts ID
+ * tokens.
  */
 function refuseKind(jwt: Pick<Jwt, 'claims' | 'type'>, options: AccessTokenOptions): Invalid | null {
   const { claims } = jwt;
   const payloadType = member(claims, 'typ');
   const headerType = jwt.type?.toLowerCase().replace(/^application\//, '');
-  // Keycloak names the scheme in which a token is used.
+  // Keycloak puts the authentication scheme there.
   const isBearer = payloadType === 'Bearer' || (payloadType === 'DPoP' && boundKey(claims) !== null);
   if (payloadType !== undefined && !isBearer) return invalid('token_kind');
   if (headerType !== undefined && headerType !== 'at+jwt' && headerType !== 'jwt')
     return invalid('token_kind');
   const use = member(claims, 'token_use');
-  // Ory Hydra says the second, in its answers about opaque tokens.
+  // Ory Hydra uses the second value in its answers about opaque tokens.
   const isForAccess = use === 'access' || use === 'access_token';
   if (use !== undefined && !isForAccess) return invalid('token_kind');
   if (member(claims, 'events') !== undefined || saysRefreshOrId(claims)) return invalid('token_kind');
@@ -174,9 +175,11 @@ function refuseKind(jwt: Pick<Jwt, 'claims' | 'type'>, options: AccessTokenOptio
   return namesAnotherAudience(claims, options) ? null : invalid('token_kind');
 }
 
-/** Where other providers say what a token is: Casdoor, PingAM, and libraries for Django and Flask. */
+/** Claims in which other providers name the kind of token: Casdoor, PingAM, and libraries for Django and Flask. */
 const SAYS_KIND = ['token_type', 'tokenType', 'tokenName', 'type'];
-/** What only refresh tokens have, of Spring Security OAuth (spring-attic/spring-security-oauth#363) and Cloud Foundry's UAA. */
+/**
+ * Claims that only refresh tokens have, of Spring Security OAuth (spring-attic/spring-security-oauth#363) and Cloud Foundry's UAA.
+ */
 const OF_REFRESH_TOKENS = ['ati', 'granted_scopes'];
 
 function saysRefreshOrId(claims: JsonObject): boolean {

@@ -8,7 +8,7 @@ import { keyFlaw } from './key-flaws.ts';
 export interface VerificationKey {
   /** `kid`, or null. */
   readonly id: string | null;
-  /** The issuer whose tokens it signs, if the set says so, perhaps with a placeholder (Entra ID); else `null`. */
+  /** The issuer whose tokens the key signs, possibly with a placeholder (Entra ID); `null` if the set does not say. */
   readonly issuer: string | null;
   /** The thumbprints of its certificate, by which a token may name it: `x5t#S256`, `x5t`. */
   readonly thumbprints: readonly string[];
@@ -24,7 +24,7 @@ export class KeySetError extends Error {
   override readonly name = 'KeySetError';
 }
 
-/** The members of a public key. A private part, should one be published, is never read. */
+/** The members of a public key. Private members, if published by mistake, are never read. */
 const PUBLIC_MEMBERS = ['kty', 'crv', 'n', 'e', 'x', 'y'];
 
 export interface ReadKeySet {
@@ -82,7 +82,7 @@ function shown([first]: readonly FlawedKey[]): string {
 function readKey(jwk: JsonObject, known: readonly VerificationKey[]): VerificationKey | FlawedKey | null {
   if (isForEncryption(jwk)) return null;
   const id = member(jwk, 'kid') ?? null;
-  if (id !== null && typeof id !== 'string') return { keyId: null, flaw: 'a kid that is no text' };
+  if (id !== null && typeof id !== 'string') return { keyId: null, flaw: 'a kid that is not text' };
   const flawedBy = (flaw: string) => ({ keyId: id?.slice(0, MAX_SHOWN) ?? null, flaw });
   const use = given(jwk, 'use');
   if (use !== undefined && use !== 'sig') return flawedBy(`a use that is not "sig": ${quoted(use)}`);
@@ -105,7 +105,7 @@ function readKey(jwk: JsonObject, known: readonly VerificationKey[]): Verificati
   return { id, issuer, thumbprints, algorithms, keyObject: imported, fingerprint };
 }
 
-/** A value of the issuer's, for a message. */
+/** A value from the issuer, for a message. */
 function quoted(value: unknown): string {
   return (JSON.stringify(value) ?? 'none').slice(0, 40);
 }
@@ -119,7 +119,10 @@ function algorithmsOf(jwk: JsonObject): readonly SigningAlgorithm[] {
   return allowed.length > 0 && member(jwk, 'kty') === 'OKP' ? fitting : allowed;
 }
 
-/** Whether it is no key for tokens, by its own word (RFC 7517, 4.2 and 4.3; RFC 7518, 4.1 and 6.4; RFC 8037, 3.2). */
+/**
+ * Whether the key declares itself to be for something other than tokens (RFC 7517, 4.2 and 4.3; RFC 7518, 4.1 and 6.4; RFC 8037,
+ * 3.2).
+ */
 function isForEncryption(jwk: JsonObject): boolean {
   const [use, type, curve, alg, operations] = ['use', 'kty', 'crv', 'alg', 'key_ops'].map(name =>
     given(jwk, name),
@@ -130,7 +133,7 @@ function isForEncryption(jwk: JsonObject): boolean {
   return typeof alg === 'string' && /^(?:RSA-OAEP|RSA1_5|ECDH-ES|PBES2|A\d{3}|dir$)/.test(alg);
 }
 
-/** The issuer that a key names; `null` for none. Returns '', which no issuer is called, for a value that is not text. */
+/** The issuer that a key names; `null` for none. Returns '', which is never an issuer's name, for a value that is not text. */
 function issuerIn(jwk: JsonObject): string | null {
   const issuer = member(jwk, 'issuer') ?? null;
   return issuer === null || typeof issuer === 'string' ? issuer : '';

@@ -147,14 +147,14 @@ export function member(object: JsonObject, name: string): unknown {
   return Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
-/** As `member`, but null is as good as nothing: some serializers write every member that they know. */
+/** As `member`, but treats null as absent: some serializers write every member that they know. */
 export function given(object: JsonObject, name: string): unknown {
   return member(object, name) ?? undefined;
 }
 
 /**
  * The claim that the configuration names: a member of the token, or a JSON Pointer into it if the name begins with "/" (RFC 6901).
- * Any other name is that of a member, whatever it contains.
+ * Any other name is that of a member, even with dots or slashes in it.
  */
 export function claimAt(claims: JsonObject, name: string): unknown {
   if (!name.startsWith('/')) return member(claims, name);

@@ -7,7 +7,7 @@ const ROW_MS = 1_000;
 
 /** Replies are counted in windows of so many budgets: that of now, and the one before. */
 const WINDOW_BUDGETS = 10;
-/** Fewer late replies are no evidence, whatever their share. */
+/** With fewer late replies than this, Redis does not count as slow, whatever their share. */
 const MIN_LATE = 5;
 /** Late replies per reply in time from which Redis counts as slow: below this ratio it still decides most requests. */
 const MOST = 3;

@@ -52,7 +52,8 @@ type OnTaken = (taken: Taken | RedisError) => void;
  * Counts in Redis, for all gateways together. A decision is one round trip: one script checks all limits of the request and
  * consumes a unit of all or of none. In a cluster, the counter of a group or a resource may be on another node than its caller's,
  * so a request takes a round trip for its caller and one for each of them, and if a later one refuses, the units of earlier ones
- * are returned. It takes one more if the caller holds the maximum of main values and nobody has opened this one.
+ * are returned. It takes one more if the caller already holds the maximum of main values, and the shared counter of this value has
+ * not been opened by anyone.
  *
  * Returns without a promise when the refusal is already known, or when Redis is unreachable and the policy decides.
  */

@@ -136,7 +136,7 @@ class LineReader {
     else this.#judge(line, requests);
   }
 
-  /** Holds back a request that is far ahead in time, so that one wrong time does not move the clock. */
+  /** Holds back a request whose time is far ahead, so that one wrong time does not advance the clock. */
   #judge(request: LoggedRequest, requests: LoggedRequest[]): void {
     const doubted = this.#doubted;
     this.#doubted = null;

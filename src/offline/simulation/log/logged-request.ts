@@ -31,18 +31,18 @@ export interface LoggedRequest extends CountedRequest {
   readonly outcome: LoggedOutcome;
   /** The facts for restrictions; `null` for most lines. */
   readonly facts: RestrictionFacts | null;
-  /** The status by which units are returned: that of a call is the equivalent of its own. 0 if none is known. */
+  /** The status that decides whether units are returned: for a gRPC call, the HTTP equivalent of its own. 0 if none is known. */
   readonly status: number;
   readonly isOfService: boolean;
-  /** What it cost in the end, if its response was to tell that; else `null`. */
+  /** The final cost, if its response was to name that; else `null`. */
   readonly price: number | null;
   /** True if it returned units: the service denied access (401, 403, 404), or the line says when. */
   readonly returned: boolean;
 }
 
 /**
- * Finds the requests that return units under other limits than when the log was written. What the gateway refused then had no
- * answer of a service, so it returns none.
+ * Finds the requests that return units under other limits than those that wrote the log. Requests that the gateway refused then
+ * have no response of a service, so they return none.
  */
 export class Returns {
   readonly #giveBack: readonly { has(status: number): boolean }[];
@@ -51,7 +51,7 @@ export class Returns {
     this.#giveBack = buckets.flatMap(({ giveBack }) => giveBack ?? []);
   }
 
-  /** Whether units may be returned because of this line; which ones, its bucket says. */
+  /** Whether units may be returned because of this line. The bucket decides which ones. */
   includes({ returned, part, outcome, status }: LoggedRequest): boolean {
     const isEnded = part !== 'begin' && (outcome === 'admitted' || outcome === 'undecided');
     return returned || (isEnded && this.#giveBack.some(statuses => statuses.has(status)));

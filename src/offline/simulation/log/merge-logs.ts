@@ -39,7 +39,7 @@ export interface MergeOptions {
   readonly withEnds?: boolean;
   /** Which addresses count as one. Default: as in a gateway without limits.yaml. */
   readonly keying?: AddressKeying;
-  /** Which requests return units. Default: those of which the log says so. */
+  /** Which requests return units. Default: those for which the log shows a return. */
   readonly returns?: Pick<Returns, 'includes'>;
 }
 

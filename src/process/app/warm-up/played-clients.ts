@@ -22,13 +22,13 @@ interface PlayedClientOptions {
   readonly fields: readonly string[];
 }
 
-/** A client that asks again as soon as it is answered. */
+/** A client that sends its next request as soon as it has the response to the last. */
 export class PlayedClient {
   readonly kind: PlayedKind;
   answered = 0;
-  /** Resolves at the first answer, or when there will be none. */
+  /** Resolves at the first response, or when none will come. */
   readonly begun: Promise<void>;
-  /** Resolves when it asks no more, whatever the reason. */
+  /** Resolves when it sends no more requests, whatever the reason. */
   readonly ended: Promise<void>;
   #begin: () => void = () => {};
   readonly #socket: Socket;
@@ -58,7 +58,7 @@ export class PlayedClient {
     const lines = fields.flatMap((name, at) => (at % 2 === 0 ? [`${name}: ${fields[at + 1]}`] : []));
     const request = `GET ${PATH} HTTP/1.1\r\nHost: ${HOST}\r\nUser-Agent: weir\r\nAccept: */*\r\n${lines.join('\r\n')}\r\n\r\n`;
     this.#socket.on('data', (bytes: Buffer) => {
-      // A response is smaller than a segment, and is read whole.
+      // A response is smaller than a segment, so it arrives in one piece.
       if (bytes.toString('latin1', 0, SUCCESS.length) === SUCCESS) this.answered++;
       this.#begin();
       this.#socket.write(request);

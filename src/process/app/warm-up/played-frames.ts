@@ -1,6 +1,6 @@
 import { HeaderEncoder } from '../../../wire/http2/index.ts';
 
-// Just enough of HTTP/2 (RFC 9113) to ask and to answer: the only reader of these frames is the gateway, which is strict.
+// Just enough of HTTP/2 (RFC 9113) for requests and responses: the only reader of these frames is the gateway, which is strict.
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const HEADER_BYTES = 9;
@@ -31,13 +31,13 @@ export function isHttp2(bytes: Buffer): boolean {
   return bytes.subarray(0, 3).equals(PREFACE.subarray(0, 3));
 }
 
-/** Follows the frames of a peer: says which streams it ended, and replies to what needs a reply. */
+/** Parses the frames of a peer: reports which streams it ended, and replies where HTTP/2 requires it. */
 export class FrameScan {
   readonly take: (bytes: Buffer) => void;
   #rest: Buffer;
   #skip: number;
 
-  /** @param isServer a client's preface comes first */
+  /** @param isServer whether a client's preface comes first */
   constructor(
     isServer: boolean,
     onEnds: (streams: readonly number[]) => void,

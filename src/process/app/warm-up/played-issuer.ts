@@ -6,7 +6,7 @@ export const AUDIENCE = 'played';
 /** How long the token of a warm-up is valid, in seconds: longer than any warm-up. */
 const LIFETIME_S = 3_600;
 
-/** Issues the token of a warm-up. Its key leaves this thread by no way, and nothing real accepts it. */
+/** Issues the token of a warm-up. Its key never leaves this thread, and only the warm-up accepts it. */
 export function playedIssuer() {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519');
   const jwk = { ...publicKey.export({ format: 'jwk' }), alg: 'EdDSA', use: 'sig', kid: 'played' };

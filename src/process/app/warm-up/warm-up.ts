@@ -13,28 +13,28 @@ import { playedFiles } from './played-files.ts';
 import { AUDIENCE, playedIssuer } from './played-issuer.ts';
 import { PlayedService } from './played-service.ts';
 
-/** How many clients of each kind ask at the same time. */
+/** How many clients of each kind send requests at the same time. */
 const CLIENTS = { http1: 8, http2: 2, grpc: 2 } as const;
 
 /**
- * When clients leave and their gateway ends, as fractions of the budget. Once early: the first departure makes V8 discard compiled
- * code, which took fields that had never changed for constants, and the rest of the budget compiles it again.
+ * When clients disconnect and their gateway ends, as fractions of the budget. The first time is early: it makes V8 discard code
+ * that was compiled as if some fields were constants, and the rest of the budget is for compiling it again.
  */
 const ROUNDS = [0.25, 1] as const;
 
 /** How many requests of each kind were answered. */
 export type Played = Readonly<Partial<Record<PlayedKind, number>>>;
 
-/** A gateway that serves nobody but the clients of the warm-up. */
+/** A gateway that serves only the clients of the warm-up. */
 export interface WarmedGateway {
   readonly addresses: BoundAddresses;
   drain(): Promise<boolean>;
 }
 
 /**
- * Plays requests to the code that is about to serve, until `warm_up` is over: V8 compiles what has run often enough, and until then
- * a request costs two to four times as much. They go through another gateway of this thread, with counters, metrics and connections
- * of its own, from its own clients to its own service, on loopback.
+ * Runs requests through the code that is about to serve, until `warm_up` is over: V8 compiles what has run often enough, and until
+ * then a request costs two to four times as much. They go through another gateway of this thread, with counters, metrics and
+ * connections of its own, from its own clients to its own service, on loopback.
  *
  * @param real the configuration that will be in use: what it does not serve is not played
  */
@@ -57,7 +57,7 @@ export async function playWarmUp(
       const clients = kindsOf(real).flatMap(kind =>
         Array.from({ length: CLIENTS[kind] }, () => new PlayedClient(kind, { ...to, fields })),
       );
-      // Each kind is played: with little processor time the budget may be over before the first answer.
+      // Wait for a response of each kind: with little processor time, the budget may be over before the first one.
       const begun = Promise.all(clients.map(client => client.begun));
       await Promise.all([budget.spent(part), Promise.race([begun, budget.patience])]);
       for (const client of clients) client.stop();
@@ -76,18 +76,21 @@ export async function playWarmUp(
   }
 }
 
-/** How often it is looked whether the budget is spent, in milliseconds. */
+/** How often the spent budget is checked, in milliseconds. */
 const LOOK_MS = 10;
-/** On a machine that is busy with other work, a warm-up takes so many times as long. */
+/** On a busy machine, a warm-up may take this many times its budget in real time. */
 const MAX_WAIT = 10;
-/** The shortest time in which each client has to be answered once, in milliseconds: only a machine with no time for this thread needs it. */
+/**
+ * Minimum time for each client to get one response, in milliseconds. It matters only if the machine has hardly any time for this
+ * thread.
+ */
 const LEAST_PATIENCE_MS = 20_000;
 
-/** The processor time of this thread that a warm-up may take, so that it warms up as well on a busy machine. */
+/** The processor time that a warm-up may take in this thread. Processor time, so that it does as much on a busy machine. */
 class Budget {
   readonly close: () => void;
   readonly patienceMs: number;
-  /** Resolves when no first answer is waited for any longer. */
+  /** Resolves when the wait for first responses is over. */
   readonly patience: Promise<void>;
   readonly #parts: { readonly part: number; readonly resolve: () => void }[] = [];
 
@@ -109,7 +112,7 @@ class Budget {
     };
   }
 
-  /** Resolves when this part of it is used up. */
+  /** Resolves when this fraction of the budget is used up. */
   spent(part: number): Promise<void> {
     return new Promise(resolve => this.#parts.push({ part, resolve }));
   }
@@ -121,7 +124,9 @@ function kindsOf({ listen: { http, grpc }, upstreams }: Snapshot): PlayedKind[] 
   return ['http1', ...(speaksHttp2 ? (['http2'] as const) : []), ...(servesCalls ? (['grpc'] as const) : [])];
 }
 
-/** What the real configuration makes a request do, with another service, no provider and no Redis. */
+/**
+ * A snapshot that makes a request do what the real configuration does, but with another service, and without provider and Redis.
+ */
 async function playedSnapshot(real: Snapshot, service: string, clock: Clock): Promise<Snapshot> {
   const quota = '65535/1s';
   const gateway = {

@@ -64,7 +64,7 @@ export class ClientSession extends Session<ClientStream> {
   }
 
   override data(id: number, bytes: Buffer, flowBytes: number, ends: boolean): void {
-    // Reopen the window at once, so that a response that its client does not read blocks no others.
+    // Reopen the window at once, so that a response whose client does not read blocks no other.
     super.used(flowBytes);
     super.data(id, bytes, flowBytes, ends);
   }

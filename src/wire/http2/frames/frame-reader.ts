@@ -134,7 +134,7 @@ export class FrameReader {
     this.#flags = bytes[at + 4] as number;
     this.#stream = uint32(bytes, at + 5) & MAX_31_BITS;
     if (!this.#begun && length === HTT)
-      throw frameSizeFault('HTTP/1, which upstreams without "protocol" are asked by');
+      throw frameSizeFault('HTTP/1: leave out "protocol" for this upstream');
     if (length > MAX_PAYLOAD) throw frameSizeFault('a frame that is too large');
     // RFC 9113, 3.4.
     if (!this.#begun && (type !== FrameType.SETTINGS || (this.#flags & Flag.ACK) !== 0))
@@ -272,7 +272,7 @@ class HeaderBlock {
 
   /** Takes the payload of CONTINUATION. Returns the block, or `null` if more frames follow. */
   continue(stream: number, payload: Buffer, flags: number): Buffer | null {
-    if (!this.isOpen || stream !== this.#stream) throw protocolFault('CONTINUATION of no header block');
+    if (!this.isOpen || stream !== this.#stream) throw protocolFault('CONTINUATION without a header block');
     this.#bytes += payload.length;
     if (this.#parts.length > MAX_CONTINUATIONS || this.#bytes > this.#maxBytes)
       throw new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, 'a header block in too many frames', 'continuations');
@@ -291,7 +291,7 @@ function fragmentOf(stream: number, payload: Buffer, flags: number): Buffer {
   const hasPriority = (flags & Flag.PRIORITY) !== 0;
   const from = (isPadded ? 1 : 0) + (hasPriority ? 5 : 0);
   if (from === 0) return payload;
-  if (from > payload.length) throw frameSizeFault('HEADERS without what its flags say');
+  if (from > payload.length) throw frameSizeFault('HEADERS shorter than its flags require');
   const to = payload.length - (isPadded ? (payload[0] as number) : 0);
   if (to < from) throw protocolFault('HEADERS with more padding than payload');
   if (hasPriority) checkDependency(stream, payload, from - 5);

@@ -145,7 +145,7 @@ export const STATIC_NAMES: readonly string[] = ['', ...ENTRIES.filter((_, i) => 
 export const STATIC_VALUES: readonly string[] = ['', ...ENTRIES.filter((_, i) => i % 2 === 1)];
 /** The index of the first entry of the dynamic table. */
 export const FIRST_DYNAMIC = STATIC_NAMES.length;
-/** What an entry counts in addition to its bytes (RFC 7541, 4.1). */
+/** What an entry counts for in addition to its bytes (RFC 7541, 4.1). */
 export const ENTRY_OVERHEAD = 32;
 
 /** Returns the size of a section of names and values in turn, as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113, 6.5.2). */

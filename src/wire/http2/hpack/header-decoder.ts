@@ -147,7 +147,7 @@ export class HeaderDecoder {
 
   #indexed(index: number): DecodedField {
     const field = index < FIRST_DYNAMIC ? this.#static[index] : this.#table.at(index - FIRST_DYNAMIC);
-    if (field === undefined || index === 0) throw compressionFault('an index of no entry');
+    if (field === undefined || index === 0) throw compressionFault('an index without an entry');
     return field;
   }
 

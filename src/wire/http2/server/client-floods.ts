@@ -16,17 +16,17 @@ interface RateBounds {
 const RESETS: RateBounds = {
   burst: 500,
   perS: 50,
-  what: 'RST_STREAM, or what provokes it',
+  what: 'RST_STREAM frames, or frames that provoke one',
   reason: 'resets',
 };
 const REFUSED: RateBounds = {
   burst: 100,
   perS: 10,
-  what: 'streams past the maximum',
+  what: 'streams above the maximum',
   reason: 'refused_streams',
 };
 /** Frames that belong to no request and that no response explains. */
-const OTHERS: RateBounds = { burst: 5_000, perS: 2_000, what: 'control', reason: 'control_frames' };
+const OTHERS: RateBounds = { burst: 5_000, perS: 2_000, what: 'control frames', reason: 'control_frames' };
 
 /** Counts events of a kind. */
 class Rate {

@@ -13,7 +13,7 @@ const MAX_OPENED = 64;
 /** A piece of at least this size is copied if it is less than one part in `KEPT_PART` of its buffer. */
 const COPIED_BYTES = 4_096;
 const KEPT_PART = 4;
-/** Changing this many windows takes about as long as opening one stream. */
+/** Changing this many windows counts as opening one stream, since it takes about as long. */
 const CHANGED_WINDOWS = 16;
 /** How many reset streams are remembered, per stream that may be open: their clients may not know of the reset yet. */
 const REMEMBERED_RESETS = 4;
@@ -41,7 +41,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   #lastId = 0;
   /** The last stream that is served. A GOAWAY names it, and later streams are ignored. */
   #lastServed = 0;
-  /** The streams that the client skipped last; the end is exclusive. */
+  /** The range of streams that the client skipped last; the end is exclusive. */
   #skippedFrom = 0;
   #skippedTo = 0;
   /** The last streams that were reset before their requests had ended; negative if reset by the client. */
@@ -244,7 +244,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
   }
 
   protected section(id: number, section: HeaderSection, ends: boolean): void {
-    if (id % 2 === 0) throw protocolFault('a stream of an even number');
+    if (id % 2 === 0) throw protocolFault('a stream with an even number');
     if (id > this.#lastId) this.#open(id, section, ends);
     else if (id >= this.#skippedFrom && id < this.#skippedTo)
       throw protocolFault('a stream below one that was opened');
@@ -265,7 +265,7 @@ export class ServerSession extends Session<ServerStream> implements ServerStream
     const stream = super.receiving(id);
     if (stream !== undefined) return stream;
     this.#floods.controlFrames.count();
-    // RFC 9113, 5.1: a stream error only. gRPC for Java on OkHttp sends what was in progress.
+    // RFC 9113, 5.1: treat it as a stream error only. gRPC for Java on OkHttp still sends frames that were in progress.
     if (this.#resets.includes(-id)) this.writer.reset(id, ErrorCode.STREAM_CLOSED);
     else if (id > this.#unawareTo && id <= this.#lastServed && !this.#resets.includes(id))
       throw closedFault();

@@ -18,7 +18,7 @@ export interface ServerStreamHost extends StreamHost {
 
 /** Receives what arrives on a stream opened by a client. */
 export interface RequestHandler extends StreamHandler {
-  /** Called if the body turns out to be malformed before anything was answered: answer 400. The stream is then reset. */
+  /** Called if the body turns out to be malformed before any response was sent: answer 400. The stream is then reset. */
   malformed(why: string): void;
 }
 
@@ -36,7 +36,7 @@ export class ServerStream extends Stream {
   #isMalformed: boolean;
   /** True once the final head has been sent. */
   isResponded = false;
-  /** True if the reset is not the client's doing. */
+  /** True if the client did not cause the reset. */
   isSpared = false;
   /** True once the rest of the request is unwanted. */
   #isRestDropped = false;

@@ -32,7 +32,7 @@ export class PeerSettings {
   /** Reads the payload of a SETTINGS frame. Throws Http2Fault. */
   read(payload: Buffer): void {
     if (payload.length > MAX_ENTRIES * ENTRY_BYTES)
-      throw new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, 'SETTINGS of too many entries', 'control_frames');
+      throw new Http2Fault(ErrorCode.ENHANCE_YOUR_CALM, 'SETTINGS with too many entries', 'control_frames');
     for (let at = 0; at < payload.length; at += ENTRY_BYTES)
       this.#read(payload.readUInt16BE(at), payload.readUInt32BE(at + 2));
     this.#isFirst = false;

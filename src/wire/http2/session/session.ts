@@ -175,7 +175,7 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
   data(id: number, bytes: Buffer, flowBytes: number, ends: boolean): void {
     this.#window.take(flowBytes);
     this.#emptyData = bytes.length === 0 && !ends ? this.#emptyData + 1 : 0;
-    if (this.#emptyData > MAX_EMPTY_DATA) throw tooMany('empty DATA', 'invalid_frames');
+    if (this.#emptyData > MAX_EMPTY_DATA) throw tooMany('empty DATA frames', 'invalid_frames');
     const stream = this.receiving(id);
     if (stream === undefined) this.used(flowBytes);
     else stream.onData(bytes, flowBytes, ends);
@@ -253,7 +253,8 @@ export abstract class Session<S extends Stream> implements FrameSink, StreamHost
 
   /** Counts an acknowledgement that has to be written. */
   #acknowledge(): void {
-    if (++this.#acknowledgements > MAX_ACKNOWLEDGEMENTS) throw tooMany('SETTINGS or PING', 'control_frames');
+    if (++this.#acknowledgements > MAX_ACKNOWLEDGEMENTS)
+      throw tooMany('SETTINGS or PING frames', 'control_frames');
   }
 
   protected close(stream: S, end: StreamEnd): void {

@@ -137,10 +137,7 @@ describe('classes and groups of limits.yaml', () => {
       'address: { claim: rate, max: 5/1s, otherwise: 5/1s }',
       'buckets.b.address: expected a number and a period such as 20/5s, or a map such as { limit: 200000/day, unit: cost }, found a map',
     ],
-    [
-      'user: 5/1s, classes: { bot: 5/1s }',
-      'buckets.b.classes: "bot" has a key of its own in addition to "classes"',
-    ],
+    ['user: 5/1s, classes: { bot: 5/1s }', 'buckets.b.classes: "bot" has its own key next to "classes"'],
     [
       'group: 500/1m',
       'buckets.b.group: expected a map such as { claim: organization, limit: 500/1m }, found text',

@@ -50,7 +50,7 @@ it('a protocol that there is not is told by itself', async () => {
 });
 
 const SELF =
-  'warning: upstreams.api.URL: this is the gateway itself (listen.NAME), and each request would come again: in a container, localhost is the container';
+  'warning: upstreams.api.URL: this is the gateway itself (listen.NAME), so each request would return to it: in a container, localhost is the container';
 
 it.each([
   ['', 'url: "http://localhost:8080"', 'url', 'http'],

@@ -56,7 +56,7 @@ describe('a list of identity providers', () => {
   it('says at which provider ID tokens are accepted', async () => {
     const dex = '{ name: dex, issuer: "https://dex", audience: api, token_kind: access_or_id }';
     expect(await diagnosticsWith(OLD, dex.replace('api', 'any'))).toEqual([
-      '3:66: identity_providers[1].token_kind: would let in the ID tokens of every client: name the audience, since nothing else tells them apart',
+      '3:66: identity_providers[1].token_kind: would accept the ID tokens of every client: name the audience, since nothing else distinguishes them',
     ]);
     expect(await diagnosticsWith(OLD, dex)).toEqual([]);
   });

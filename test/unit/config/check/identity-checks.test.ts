@@ -52,7 +52,7 @@ describe('the two sections about tokens', () => {
 
   it('accept ID tokens only for an audience, and then it says what that means', async () => {
     expect(await diagnosticsIn(withKind('audience: any') + PROVIDER + routeWith())).toEqual([
-      '1:30: access_tokens.token_kind: would let in the ID tokens of every client: name the audience, since nothing else tells them apart',
+      '1:30: access_tokens.token_kind: would accept the ID tokens of every client: name the audience, since nothing else distinguishes them',
     ]);
     for (const audience of ['gateway', '[api, gateway]'])
       expect(await diagnosticsIn(withKind(`audience: ${audience}`) + PROVIDER + routeWith())).toEqual([

@@ -83,7 +83,7 @@ describe('a value of limits.yaml', () => {
     ],
     [
       'global: { shadow: {} }',
-      '1:11: global: "shadow" tries no numbers: write true, or a quota such as user: 10/5s',
+      '1:11: global: "shadow" has no quota to try: write true, or a quota such as user: 10/5s',
     ],
     [
       'global: { shadow: { resource: 5/5s } }',
@@ -340,7 +340,7 @@ describe('a bucket', () => {
       '2:34: buckets.b: "enforce" already puts the bucket in shadow for all other callers: leave out "enforce" or "shadow"',
     ]);
     expect(await diagnosticsOfBucket('user: 5/5s, shadow: {}', ['/'])).toEqual([
-      '2:20: buckets.b: "shadow" tries no numbers: write true, or a quota such as user: 10/5s',
+      '2:20: buckets.b: "shadow" has no quota to try: write true, or a quota such as user: 10/5s',
     ]);
     expect(await diagnosticsOfBucket('user: 5/5s, shadow: { resource: 5/5s }', ['/'])).toEqual([
       '2:30: buckets.b.shadow: "resource" needs a main parameter: name it with "main" of the bucket',
@@ -684,11 +684,11 @@ describe('periods of the calendar', () => {
 
   it('need a zone that exists', async () => {
     expect(await diagnosticsIn('time_zone: Europe/Berlim')).toEqual([
-      '1:12: time_zone: "Europe/Berlim" is no time zone of the IANA database, did you mean "Europe/Berlin"?',
+      '1:12: time_zone: "Europe/Berlim" is not a time zone of the IANA database, did you mean "Europe/Berlin"?',
     ]);
     for (const [zone, advice] of [['local', ': write UTC, or a name such as Europe/Berlin']])
       expect(await diagnosticsIn(`time_zone: ${zone}`)).toEqual([
-        `1:12: time_zone: "${zone}" is no time zone of the IANA database${advice}`,
+        `1:12: time_zone: "${zone}" is not a time zone of the IANA database${advice}`,
       ]);
     expect(await diagnosticsIn('time_zone: 1')).toEqual([
       '1:12: time_zone: expected the name of a time zone such as Europe/Berlin, found 1',
@@ -934,7 +934,7 @@ routes: { /v1/**: { bucket: b, cost: ${cost} } }
     ],
     ...['Location', 'set-cookie', 'Access-Control-Allow-Origin', 'ETag', 'Content-Language'].map(name => [
       `{ response_field: ${name}, most: 6 }`,
-      `cost.response_field: "${name}" is a field that tells clients something else: name one for prices alone, such as X-Usage`,
+      `cost.response_field: "${name}" is a field with another meaning for clients: name one for prices alone, such as X-Usage`,
     ]),
     [
       '{ response_field: X-Usage, reserve: lots, most: 6 }',
@@ -958,7 +958,7 @@ routes: { /v1/**: { bucket: b, cost: ${cost} } }
   it('needs a quota of costs, in windows', async () => {
     const cost = '{ response_field: X-Usage, most: 5 }';
     expect(await found(cost, 'user: 60/1m')).toEqual([
-      'cost.response_field: a price that the response tells needs a quota with "unit: cost" in the bucket "b", such as user: { limit: 200000/day, unit: cost }',
+      'cost.response_field: a price in the response needs a quota with "unit: cost" in the bucket "b", such as user: { limit: 200000/day, unit: cost }',
     ]);
     expect(await found(cost, 'user: { limit: 60/1m, unit: cost }, algorithm: smooth')).toEqual([
       expect.stringContaining('cost.response_field: in a smooth bucket units return all the time'),

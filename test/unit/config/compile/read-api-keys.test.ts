@@ -247,7 +247,7 @@ describe('accept of a route', () => {
     [
       'of claims',
       { route: `${ROUTE}, require: { claims: { a: b } }` },
-      /require\.claims: nobody could meet it/,
+      /require\.claims: no caller could meet it/,
     ],
     [
       'with introspection',

@@ -31,7 +31,7 @@ describe('redirect and respond', () => {
   });
 
   const PLACE =
-    'a redirect takes over the path as https://new.example.com{path}, right behind the host, or its end as /new/{rest}, behind a slash';
+    'a redirect takes over the path as https://new.example.com{path}, directly after the host, or its end as /new/{rest}, after a slash';
   const TO = 'expected an http or https URL such as https://new.example.com/, or a path such as /new';
   it.each([
     ['redirect: { to: new }', `.redirect.to: ${TO}, found "new"`],
@@ -106,23 +106,23 @@ describe('redirect and respond', () => {
     ],
     [
       'redirect: { to: / }, require: { scopes: [a] }',
-      '.require: nobody could meet it: "authentication: none" ignores tokens. Leave out one of the two',
+      '.require: no caller could meet it: "authentication: none" ignores tokens. Leave out one of the two',
     ],
     [
       'respond: { status: 200 }, authentication: required',
       '.authentication: there is no "identity_provider" to check tokens with: add one, or write none',
     ],
   ])('%s is refused', async (keys, message) => {
-    expect((await wrongIn(keys)).map(line => line.replace(/^(\.\w+)?: (?=nobody)/, '.require: '))).toEqual([
-      message,
-    ]);
+    expect((await wrongIn(keys)).map(line => line.replace(/^(\.\w+)?: (?=no caller)/, '.require: '))).toEqual(
+      [message],
+    );
   });
 
   it.each(['/new/{id}', 'https://a.example{path}{path}', '/{rest}/{rest}', '/a{', 'https://{host}/'])(
     'take over no other parameter, and one at most: %s',
     async to => {
       const text = `${HEAD}  - { path: /a/**, redirect: { to: "${to}" } }\n`;
-      expect((await diagnosticsIn(text))[0]).toContain(`${PLACE}; other parameters do not go along`);
+      expect((await diagnosticsIn(text))[0]).toContain(`${PLACE}; other parameters are not possible`);
     },
   );
 
@@ -243,7 +243,7 @@ describe('shares of upstreams', () => {
         more,
       ).rows.find(([about]) => about === 'shares')?.[1];
     expect(told(null)).toBe(
-      "api for 50%, next for 50% of callers; which one is this caller's is not known: name it, or its address",
+      'api for 50%, next for 50% of callers; which one this caller uses is unknown: name the caller, or its address',
     );
     const sides = Array.from({ length: 16 }, (_, index) => told(`192.0.2.${index}`) ?? '');
     expect(new Set(sides)).toEqual(

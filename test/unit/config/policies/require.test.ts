@@ -58,7 +58,7 @@ describe('require', () => {
   it('is a mistake beside authentication: none', async () => {
     expect(await diagnosticsIn(withRoute('authentication: none, require: { scopes: [x] }'))).toEqual([
       '1:1: warning: "identity_provider" has no effect: every route says "authentication: none"',
-      '5:54: routes[0]: nobody could meet it: "authentication: none" ignores tokens. Leave out one of the two',
+      '5:54: routes[0]: no caller could meet it: "authentication: none" ignores tokens. Leave out one of the two',
     ]);
   });
 

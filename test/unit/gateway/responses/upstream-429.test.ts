@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   bodyFollowsContract,
   contractHead,
-  fieldsBeside,
+  keptFieldsOf,
   meantScope,
   rewritten429,
 } from '../../../../src/gateway/responses/upstream-429.ts';
@@ -155,5 +155,5 @@ describe('the wait of a rewritten one', () => {
 test('a rewritten one keeps the fields that do not describe the body', () => {
   const ofBody = ['Content-Type', 'ETAG', 'Retry-After', 'Content-Language', 'last-modified', 'Expires'];
   const theirs = [...ofBody.flatMap(name => [name, 'x']), 'Set-Cookie', 'a=b', 'Link', '<x>'];
-  expect(fieldsBeside(theirs)).toEqual(['Set-Cookie', 'a=b', 'Link', '<x>']);
+  expect(keptFieldsOf(theirs)).toEqual(['Set-Cookie', 'a=b', 'Link', '<x>']);
 });

@@ -121,7 +121,7 @@ describe('a not-before push', () => {
     expect(await room.push({ ...PUSH, id: '2' }, { ...rsaNext, kid: null })).toBe(204);
   });
 
-  it('is no access or logout token, although the same key signs them', async () => {
+  it('is not an access or logout token, although the same key signs them', async () => {
     const room = await openNotices();
     for (const other of [claims, LOGOUT, { ...claims, ...PUSH }]) expect(await room.push(other)).toBe(400);
     expect([...new Set(flaws(room))]).toEqual(['token_kind']);

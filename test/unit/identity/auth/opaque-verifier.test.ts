@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { GatewayError, ownMemory, type ToldOfToken } from '../../../../src/core/index.ts';
+import { GatewayError, ownMemory, type TokenReply } from '../../../../src/core/index.ts';
 import {
   type AccessTokenOptions,
   EitherVerifier,
@@ -36,7 +36,7 @@ const TOKEN = 'ory_at_8Xk.9-_~+/=';
 const { typ: _, iss: __, ...claims } = ofJwt;
 const MEMBERS = { active: true, token_type: 'Bearer', ...claims };
 const ANY = Number.POSITIVE_INFINITY;
-const away = (reached: boolean): ToldOfToken => ({
+const away = (reached: boolean): TokenReply => ({
   error: new GatewayError({ status: 503, message: 'away' }),
   reached,
 });
@@ -61,7 +61,7 @@ function open({ access, cacheMs = 30_000, limit = 1_000 }: Changed = {}) {
     questions: [] as (readonly [token: string, address: string | null])[],
     /** How old the answers to them may be. */
     ages: [] as number[],
-    answer: async (): Promise<ToldOfToken> => says(MEMBERS),
+    answer: async (): Promise<TokenReply> => says(MEMBERS),
     full: false,
   };
   const verifier = new OpaqueVerifier({ ...options, ...access }, cacheMs, CACHE_OPTIONS, {
@@ -85,7 +85,7 @@ function open({ access, cacheMs = 30_000, limit = 1_000 }: Changed = {}) {
   return Object.assign(room, { verifier, judge, pass, caller });
 }
 
-function says(members: object | null): ToldOfToken {
+function says(members: object | null): TokenReply {
   return {
     members: members === null ? null : JSON.parse(JSON.stringify(members)),
     askedAtMs: clock.monotonicMs(),
@@ -166,7 +166,7 @@ describe('the answer', () => {
     room.answer = async () => says({ ...MEMBERS, client_id: 'robot', plan: 'gold', scope: 'a b' });
     expect(await room.verifier.verify(TOKEN, ADDRESS, ANY)).toMatchObject({
       ...{ kind: 'bot', class: 'partner', principal: 'bot:web', issuer: options.issuer, key: null },
-      ...{ identityFields: ['X-Auth-Subject', 'ada', 'X-Auth-Client', 'web'], rulings: 'm' },
+      ...{ identityFields: ['X-Auth-Subject', 'ada', 'X-Auth-Client', 'web'], shortfalls: 'm' },
       ...{ claims: { plan: 'gold' }, expiresAtMs: (START_S + 330) * 1_000 },
     });
   });
@@ -284,7 +284,7 @@ describe('the answer', () => {
 describe('questions', () => {
   it('are one at a time for a token, however many clients wait', async () => {
     const room = open();
-    const answers: ((told: ToldOfToken) => void)[] = [];
+    const answers: ((told: TokenReply) => void)[] = [];
     room.answer = () => new Promise(resolve => void answers.push(resolve));
     const many = Array.from({ length: 20 }, (_, i) => room.judge(TOKEN, `192.0.2.${i}`));
     const other = room.judge('other');
@@ -295,7 +295,7 @@ describe('questions', () => {
 
   it('whose answer may be older than another client accepts do not answer that one', async () => {
     const room = open({ cacheMs: 30_000 });
-    const answers: ((told: ToldOfToken) => void)[] = [];
+    const answers: ((told: TokenReply) => void)[] = [];
     room.answer = () => new Promise(resolve => void answers.push(resolve));
     const waiting = [ANY, 60_000, 2_000, 1_999, 2_000].map(age => room.judge(TOKEN, ADDRESS, age));
     expect(room.ages).toEqual([30_000, 2_000, 1_999]);
@@ -410,7 +410,7 @@ describe('the budget of failed verifications', () => {
 
   it('takes nothing back into another window', async () => {
     const room = open({ limit: 2 });
-    let tell: (told: ToldOfToken) => void = () => {};
+    let tell: (told: TokenReply) => void = () => {};
     room.answer = () =>
       new Promise(resolve => {
         tell = resolve;

@@ -163,8 +163,8 @@ describe('several requirements', () => {
       { ...NOTHING, index: 3 },
     ];
     const shortfalls = (claims: Readonly<Record<string, unknown>>) => {
-      const rulings = judgeRequirements(claims, all, []);
-      return all.map(each => shortfallIn(rulings, each));
+      const shortfalls = judgeRequirements(claims, all, []);
+      return all.map(each => shortfallIn(shortfalls, each));
     };
     expect(shortfalls({})).toEqual(['scopes', 'roles', 'claims', null]);
     expect(shortfalls({ scope: 'a', plan: 'gold' })).toEqual([null, 'roles', null, null]);

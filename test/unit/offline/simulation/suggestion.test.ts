@@ -100,15 +100,15 @@ routes: { "GET /v1/channels/{channel}/messages": messages }
     (await run('--limits', file, '--headroom', '0', ...args, await tempText('weir.log', lines.join(''))))
       .text;
   expect(await told([...sold, ...plain])).toContain(
-    'tokens say up to 90 in the claim rate, which the suggested max cuts: keep what you sell',
+    'tokens say up to 90 in the claim rate, more than the suggested max: keep what you sell',
   );
   expect(await told([...sold, ...plain], '--format', 'yaml')).toContain(
     'user: { claim: rate, max: 30/5s, otherwise: 10/5s }',
   );
   expect(await told(plain)).toContain(
-    'messages, user (otherwise): no token in the logs has a number in the claim rate, so they show nothing about max: it must allow the largest plan that you sell',
+    'messages, user (otherwise): no token in the logs has a number in the claim rate, so they show nothing about "max": it must allow the largest plan that you sell',
   );
-  expect(await told(sold)).toContain('every token has a number, so the logs show nothing about otherwise');
+  expect(await told(sold)).toContain('every token has a number, so the logs show nothing about "otherwise"');
   // Of two that do not fit each other, the larger one counts: no token may have less for its number than without.
   const few = callers('sold', 5, { numbers: { rate: 5 } });
   expect(await told([...few, ...plain], '--format', 'yaml')).toContain('max: 10/5s, otherwise: 10/5s');

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { getHeapCodeStatistics, getHeapSpaceStatistics } from 'node:v8';
 import { expect, test } from 'vitest';
-import { collectBesideWorkers, collectWhatStartingLeft } from '../../../../src/process/workers/heap.ts';
+import { collectInMainThread, collectWhatStartingLeft } from '../../../../src/process/workers/heap.ts';
 import { tempFolder } from '../../../support/temp.ts';
 
 const HEAP = join(import.meta.dirname, '../../../../src/process/workers/heap.ts');
@@ -33,7 +33,7 @@ test('beside workers, functions that do not run lose their bytecode, and run aga
   );
   for (const each of functions) each(1);
   const before = bytecode();
-  collectBesideWorkers();
+  collectInMainThread();
   expect(bytecode()).toBeLessThan(before / 2);
   expect(functions[2]?.(1)).toBe(102);
 });

@@ -45,7 +45,7 @@ describe('a key set', () => {
     [{ use: ['sig'] }, 'a use that is not "sig": ["sig"]'],
     [{ use: 'sig', key_ops: ['sign'] }, 'key_ops without "verify": ["sign"]'],
     [{ key_ops: 'verify' }, 'key_ops without "verify": "verify"'],
-    [{ kid: 7 }, 'a kid that is no text'],
+    [{ kid: 7 }, 'a kid that is not text'],
   ])('says why a key is left out that is not for encryption: %j', (members, flaw) => {
     const { flawed } = read({ keys: [ecdsa.jwk, { ...rsa.jwk, ...members }] });
     expect(flawed.map(each => each.flaw)).toEqual([

@@ -318,11 +318,11 @@ describe('a client is at fault', () => {
   });
 
   test.each<[string, number, Buffer[]]>([
-    ['with a stream of an even number', 1, [get(2)]],
+    ['with a stream with an even number', 1, [get(2)]],
     ['with a stream below one that was opened', 1, [get(5), get(3)]],
     ['with the first stream behind another', 1, [get(5), get(1)]],
     ['with a stream below one that was opened, before the last', 1, [get(5), get(7), get(3)]],
-    ['with WINDOW_UPDATE of a stream of an even number', 1, [get(5), windowUpdate(2, 1)]],
+    ['with WINDOW_UPDATE of a stream with an even number', 1, [get(5), windowUpdate(2, 1)]],
     ['with a stream below the last number there is', 1, [get(0x7fffffff), get(0x7ffffffd)]],
     ['with the last number there is once more', 5, [get(0x7fffffff), get(0x7fffffff)]],
     ['with HEADERS on a stream that has ended', 5, [get(1), get(1)]],
