@@ -3,51 +3,31 @@
 // room that knows the types of another knows that room. (An inline `import('...').Type` it does not show, so Biome forbids it.)
 
 /**
- * Rooms by floor, lowest first. A room is a folder in a wing of src/, a wing that has no rooms, what a wing holds besides its
- * rooms, or a file that stands alone in src/.
+ * The wings of src/ by floor, lowest first, and the rooms of each wing by the same rule. A room is a folder of a wing, or what a wing holds
+ * besides its rooms. `main.ts` stands alone in src/.
  */
 const FLOORS = [
-  ['core'],
-  [
-    'wire/http',
-    'wire/http1',
-    'wire/http2',
-    'wire/grpc-web',
-    'wire/websocket',
-    'edge/proxy-protocol',
-    'edge/tls',
-    'gateway/routing',
-    'limits',
-    'limits/redis',
-    'identity/auth',
-    'identity/signin',
-    'upstream',
-    'observe',
-  ],
-  ['config'],
-  ['process/runtime', 'process/loading', 'explain'],
-  ['gateway', 'offline/simulation'],
-  ['edge/server', 'edge/admin', 'offline/limit-tests'],
-  ['process/app'],
-  ['process/workers'],
-  ['main.ts', 'cli', 'cli/demo'],
+  { core: [['core']] },
+  {
+    wire: [['wire/http1', 'wire/http2', 'wire/grpc-web', 'wire/websocket', 'wire/tls'], ['wire/http']],
+    limits: [['limits'], ['limits/redis']],
+    observe: [['observe']],
+  },
+  { identity: [['identity/auth', 'identity/signin']], upstream: [['upstream']] },
+  { config: [['config/routing'], ['config']] },
+  { gateway: [['gateway/runtime'], ['gateway']], explain: [['explain']] },
+  {
+    edge: [['edge/proxy-protocol'], ['edge/server', 'edge/admin']],
+    offline: [['offline/simulation'], ['offline/limit-tests']],
+  },
+  { process: [['process/loading'], ['process/app'], ['process/workers']] },
+  { cli: [['cli/demo'], ['cli']] },
+  { 'main.ts': [['main.ts']] },
 ];
 
-/** Rooms do not know their neighbours on the floor, with these exceptions. */
-const NEIGHBOURS = {
-  // Budgets are counted in the tables of limits/.
-  'identity/auth': ['wire/http', 'limits'],
-  'identity/signin': ['wire/http'],
-  // The shared store of limits is one of those that limits/ describes; ioredis stays out of that room.
-  'limits/redis': ['limits'],
-  upstream: ['wire/http1', 'wire/http2'],
-  'wire/http': ['wire/http1'],
-  'edge/proxy-protocol': ['wire/http'],
-  'main.ts': ['cli'],
-  cli: ['cli/demo'],
-};
+const roomsOf = floor => Object.values(floor).flat(2);
 
-const ROOMS = FLOORS.flat();
+const ROOMS = FLOORS.flatMap(roomsOf);
 
 /** A pattern for what is in a room: `src/core/...`, `src/main.ts`; not in the rooms inside of it. */
 function patternOf(room) {
@@ -62,10 +42,15 @@ function patternOf(room) {
 /** A pattern for the files of these rooms. */
 const filesOf = rooms => `^src/(?:${rooms.map(patternOf).join('|')})`;
 
-/** A room may use itself, the floors below it, and the neighbours named above. */
+/** A room may use itself, all wings of lower floors, and what is lower in its own wing. */
 function mayUse(room) {
-  const floor = FLOORS.findIndex(rooms => rooms.includes(room));
-  return [room, ...FLOORS.slice(0, floor).flat(), ...(NEIGHBOURS[room] ?? [])];
+  const floor = FLOORS.findIndex(wings => roomsOf(wings).includes(room));
+  const wing = Object.values(FLOORS[floor]).find(rooms => rooms.flat().includes(room));
+  const lower = wing.slice(
+    0,
+    wing.findIndex(rooms => rooms.includes(room)),
+  );
+  return [room, ...FLOORS.slice(0, floor).flatMap(roomsOf), ...lower.flat()];
 }
 
 const floorRules = ROOMS.map(room => ({
@@ -124,9 +109,9 @@ module.exports = {
     {
       name: 'one-file-knows-redis',
       comment:
-        'In process/runtime/, shared-store.ts alone knows Redis. The rest shares facts, claims and offences by interfaces (core/process-part.ts, core/facts.ts).',
+        'In gateway/runtime/, shared-store.ts alone knows Redis. The rest shares facts, claims and offences by interfaces (core/process-part.ts, core/facts.ts).',
       severity: 'error',
-      from: { path: '^src/process/runtime/', pathNot: '^src/process/runtime/shared-store\\.ts$' },
+      from: { path: '^src/gateway/runtime/', pathNot: '^src/gateway/runtime/shared-store\\.ts$' },
       to: { path: '^src/limits/redis/' },
     },
     {

@@ -136,7 +136,7 @@ export const TASKS: readonly Task[] = [
   },
   {
     task: 'one more thing that threads share, with a log line',
-    files: ['process/runtime/default-refusals.ts', 'process/runtime/limiting.ts', 'gateway/gates/limit.ts'],
+    files: ['gateway/runtime/default-refusals.ts', 'gateway/runtime/limiting.ts', 'gateway/gates/limit.ts'],
     most: 3,
   },
 ];

@@ -1,9 +1,9 @@
 import type { Kept } from '../core/index.ts';
-import type { PathWords, RouteEntry, RoutePattern, RouteTable } from '../gateway/routing/index.ts';
 import type { BucketLabels, LabelModel } from '../observe/index.ts';
 import type { BucketConfig, KeptLines, LimitsConfig } from './limits/index.ts';
 import type { BucketModel, OwnRoute, RouteModel, RouteOfFile } from './model/index.ts';
 import type { UpstreamModel } from './policies/index.ts';
+import type { PathWords, RouteEntry, RoutePattern, RouteTable } from './routing/index.ts';
 
 /**
  * What the next configuration takes over where nothing changed, so that one number costs one bucket: compiled parts, each with all

@@ -1,5 +1,4 @@
 import type { MethodNames } from '../core/index.ts';
-import type { RouteEntry, RouteTable } from '../gateway/routing/index.ts';
 import type { LabelModel } from '../observe/index.ts';
 import type { TokenPlaces, WebhookPaths } from '../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from './file/index.ts';
@@ -7,6 +6,7 @@ import type { KeptParts } from './kept-parts.ts';
 import type { LimitsConfig } from './limits/index.ts';
 import type { OwnRoute, RouteModel, RouteOfFile } from './model/index.ts';
 import type { UpstreamModel } from './policies/index.ts';
+import type { RouteEntry, RouteTable } from './routing/index.ts';
 import type { EffectiveConfig } from './schema/index.ts';
 import type { DescriptorsModel, MemoryModel, SettingModels } from './settings/index.ts';
 

@@ -14,9 +14,9 @@ import {
   type Snapshot,
   type UpstreamModel,
 } from '../config/index.ts';
+import type { RouteEntry } from '../config/routing/index.ts';
+import { EVERY_HOST, findConflicts, GRPC_METHOD, RouteTable, wildcardOf } from '../config/routing/index.ts';
 import { formatDuration, type PoolModel } from '../core/index.ts';
-import type { RouteEntry } from '../gateway/routing/index.ts';
-import { EVERY_HOST, findConflicts, GRPC_METHOD, RouteTable, wildcardOf } from '../gateway/routing/index.ts';
 import type { ProofOptions } from '../identity/auth/index.ts';
 import { servicePath } from '../wire/http/index.ts';
 import type { ExplainedRow } from './explanation.ts';

@@ -1,7 +1,7 @@
 import type { ForwardRoute, RouteModel, Snapshot } from '../config/index.ts';
 import { admits, isOfFile, refusesSemicolons, routeOfCaller, whyOddPathRefused } from '../config/index.ts';
+import { GRPC_METHOD, isRoutable, servesMethod, whyNoMethod } from '../config/routing/index.ts';
 import { METHODS } from '../core/index.ts';
-import { GRPC_METHOD, isRoutable, servesMethod, whyNoMethod } from '../gateway/routing/index.ts';
 import {
   type AddressKeying,
   addressKey,

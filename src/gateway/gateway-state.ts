@@ -1,7 +1,7 @@
 import type { ExchangeListener, ProcessPart, RandomBytes, TimerClock } from '../core/index.ts';
 import { hexSource, UpstreamPermits } from '../core/index.ts';
-import type { Limiting, Overload, RequestGeneration } from '../process/runtime/index.ts';
 import { HeldRequests } from './held-requests.ts';
+import type { Limiting, Overload, RequestGeneration } from './runtime/index.ts';
 import type { UnlistedProxies } from './unlisted-proxies.ts';
 
 /** More exchanges than one thread serves in its lifetime, so that no two threads use the same number. */

@@ -1,5 +1,4 @@
 import type { GatewayError, PriceOutcome } from '../core/index.ts';
-import type { RequestGeneration } from '../process/runtime/index.ts';
 import { addTrace } from '../wire/http/index.ts';
 import { type Downstream, Exchange, type Served, type Settler } from './exchange/index.ts';
 import { GATES, type GateResult, withoutAuthentication } from './gates/index.ts';
@@ -7,6 +6,7 @@ import { type GatewayDependencies, type GatewayState, gatewayState } from './gat
 import { applyOutcome, applyPrice, lastRecordOf, type Refused, recordOf, refusalRecord } from './ledger.ts';
 import type { RenderedResponse } from './responses/index.ts';
 import { errors, RateLimitError, renderError } from './responses/index.ts';
+import type { RequestGeneration } from './runtime/index.ts';
 import * as terminals from './terminals/index.ts';
 
 /** The admission of an exchange that takes longer is recorded separately. */

@@ -2,11 +2,11 @@ import { isInvalid, unitsReturnedBy } from '../config/index.ts';
 import type * as core from '../core/index.ts';
 import { firstValue } from '../core/index.ts';
 import { type Caller, shortfallOf } from '../identity/auth/index.ts';
-import type { Limiting } from '../process/runtime/index.ts';
 import { type Exchange, limitsConsumedBy, requirementAt } from './exchange/index.ts';
 import { rememberedCaller } from './gates/index.ts';
 import type { GatewayState } from './gateway-state.ts';
 import { errors, RateLimitError } from './responses/index.ts';
+import type { Limiting } from './runtime/index.ts';
 
 /** Step 11: applies the outcome of an exchange: returns units if access was denied, and counts offences. */
 export function applyOutcome(exchange: Exchange, state: GatewayState): void {

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { alone, digestOf, thisMachine } from '../../src/core/index.ts';
+import { shareRevocations } from '../../src/gateway/runtime/replication.ts';
 import { REVOCATION_LIMITS, Revocations } from '../../src/identity/auth/index.ts';
 import { revocableOf, sessionDigest } from '../../src/identity/auth/revocation-rules.ts';
 import { Board, RedisConnection } from '../../src/limits/redis/index.ts';
 import { POST } from '../../src/limits/redis/sharing/board-scripts.ts';
-import { shareRevocations } from '../../src/process/runtime/replication.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
 

@@ -23,7 +23,7 @@ const LAWFUL = {
   'src/core/core.ts': `export const core = Date.now();\n`,
   'src/wire/http/index.ts': `export { core as http } from '../../core/index.ts';\n`,
   'src/wire/http1/index.ts': `export { core as http1 } from '../../core/index.ts';\n`,
-  'src/gateway/routing/index.ts': `export { core as routing } from '../../core/index.ts';\n`,
+  'src/config/routing/index.ts': `export { core as routing } from '../../core/index.ts';\n`,
   'src/upstream/index.ts': `import { parse } from 'yaml';\nimport { http1 } from '../wire/http1/index.ts';\n\nexport const upstream = [http1, parse];\n`,
   'src/edge/server/index.ts': `export { upstream as server } from '../../upstream/index.ts';\n`,
   'src/edge/admin/index.ts': `export const admin = new Date(0);\n`,
@@ -75,9 +75,18 @@ describe('the floors', () => {
   const cases: readonly [rule: string, what: string, files: Files][] = [
     ['floors-core', 'a higher floor', { 'src/core/up.ts': `import '../wire/http/index.ts';\n` }],
     [
-      'floors-gateway/routing',
+      'floors-identity/signin',
       'a neighbour',
-      { 'src/gateway/routing/side.ts': `import '../../wire/http/index.ts';\n` },
+      {
+        'src/identity/signin/side.ts': `import '../auth/index.ts';\n`,
+        'src/identity/auth/index.ts': '',
+      },
+    ],
+    ['floors-limits', 'a neighbouring wing', { 'src/limits/side.ts': `import '../wire/http/index.ts';\n` }],
+    [
+      'floors-config/routing',
+      'what is above it in its wing',
+      { 'src/config/routing/up.ts': `import '../index.ts';\n`, 'src/config/index.ts': '' },
     ],
     [
       'floors-wire/http',

@@ -17,10 +17,10 @@ import {
   Gateway,
   UnlistedProxies,
 } from '../../src/gateway/index.ts';
+import { Limiting, Overload, type RequestIdentity } from '../../src/gateway/runtime/index.ts';
 import type { Verdict } from '../../src/identity/auth/index.ts';
 import { NONE_ELSEWHERE } from '../../src/limits/index.ts';
 import { type TestIdentity, testIdentity } from '../../src/offline/limit-tests/test-identity.ts';
-import { Limiting, Overload, type RequestIdentity } from '../../src/process/runtime/index.ts';
 import type { CallSink, Transport, UpstreamFailure } from '../../src/upstream/index.ts';
 import type { OutgoingRequest } from '../../src/wire/http1/index.ts';
 import { requestFraming } from '../../src/wire/http1/index.ts';

@@ -1,4 +1,7 @@
-import type { RoutePattern } from '../../gateway/routing/index.ts';
+import { asList, asMap, type ConfigFile, didYouMean, isMap, type Section } from '../file/index.ts';
+import type { OwnRoute } from '../model/index.ts';
+import { isAnswered, upstreamsNamed } from '../policies/index.ts';
+import type { RoutePattern } from '../routing/index.ts';
 import {
   findConflicts,
   findHidden,
@@ -6,10 +9,7 @@ import {
   parseRoutePattern,
   Reach,
   RouteTable,
-} from '../../gateway/routing/index.ts';
-import { asList, asMap, type ConfigFile, didYouMean, isMap, type Section } from '../file/index.ts';
-import type { OwnRoute } from '../model/index.ts';
-import { isAnswered, upstreamsNamed } from '../policies/index.ts';
+} from '../routing/index.ts';
 import { checkSettings, listenSchema, routeKeys, upstreamKeys } from '../settings/index.ts';
 import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';

@@ -1,13 +1,4 @@
 import { isIPv6 } from 'node:net';
-import {
-  findConflicts,
-  findHidden,
-  GRPC_METHOD,
-  isRoutable,
-  PatternError,
-  ROUTABLE_METHODS,
-  type RoutePattern,
-} from '../../gateway/routing/index.ts';
 import { formatPeriod, type Quota } from '../../limits/index.ts';
 import { IPV6_PREFIX, isTranslated, parseTranslator, type TranslatorPrefix } from '../../wire/http/index.ts';
 import {
@@ -29,6 +20,15 @@ import {
   QUOTA_KEYS,
 } from '../limits/index.ts';
 import { scopeReason } from '../policies/index.ts';
+import {
+  findConflicts,
+  findHidden,
+  GRPC_METHOD,
+  isRoutable,
+  PatternError,
+  ROUTABLE_METHODS,
+  type RoutePattern,
+} from '../routing/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { callerClaimsOf, checkPlans, expectedCaller, sectionsIn } from './caller-checks.ts';
 import { checkReach, type LimitLine, patternsOf } from './limit-reach.ts';

@@ -1,5 +1,4 @@
 import { CALLER_CLASSES } from '../../core/index.ts';
-import { Reach, type RoutePattern } from '../../gateway/routing/index.ts';
 import { type Quota, quotaInWords, quotasOf } from '../../limits/index.ts';
 import {
   asList,
@@ -13,6 +12,7 @@ import {
 import { bucketKeys, limitsSchema, QUOTA_KEYS, quotaOf, quotaPaths } from '../limits/index.ts';
 import { type CallerClass, callerClassesOf, type ForwardRoute } from '../model/index.ts';
 import { scopeReason } from '../policies/index.ts';
+import { Reach, type RoutePattern } from '../routing/index.ts';
 import { routeKeys } from '../settings/index.ts';
 import { classNamesIn, keyClassesIn, sectionsIn } from './caller-checks.ts';
 import { bucketsIn, neverReached, quotaIn } from './quota-checks.ts';

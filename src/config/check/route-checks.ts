@@ -1,7 +1,7 @@
-import { isRoutable, ROUTABLE_METHODS, type RoutePattern, whyNoMethod } from '../../gateway/routing/index.ts';
 import { patternsOfRoute } from '../compile/index.ts';
 import { asList, asMap, type ConfigFile, didYouMean, type RawMap, Section } from '../file/index.ts';
 import * as policies from '../policies/index.ts';
+import { isRoutable, ROUTABLE_METHODS, type RoutePattern, whyNoMethod } from '../routing/index.ts';
 import { routeKeys } from '../settings/index.ts';
 
 export function routesIn(file: ConfigFile): Section[] {

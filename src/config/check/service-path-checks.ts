@@ -1,13 +1,7 @@
 import { isSame } from '../../core/index.ts';
-import {
-  methodsMeet,
-  parseRoutePattern,
-  pathCovers,
-  Reach,
-  type RoutePattern,
-} from '../../gateway/routing/index.ts';
 import { asMap, type ConfigFile, type RawMap } from '../file/index.ts';
 import { literalsOf, upstreamsNamed } from '../policies/index.ts';
+import { methodsMeet, parseRoutePattern, pathCovers, Reach, type RoutePattern } from '../routing/index.ts';
 import { firstWrittenUrl, routeKeys, upstreamKeys } from '../settings/index.ts';
 import { routesIn, writtenPatternsOf } from './route-checks.ts';
 

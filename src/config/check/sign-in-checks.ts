@@ -1,12 +1,7 @@
 import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
-import {
-  parseRoutePattern,
-  placeOf,
-  type RouteEntry,
-  type RoutePattern,
-} from '../../gateway/routing/index.ts';
 import { asMap, type ConfigFile, nearestWord, type RawMap, type Section } from '../file/index.ts';
 import type { MetadataRoute, NoticePlaces, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
+import { parseRoutePattern, placeOf, type RouteEntry, type RoutePattern } from '../routing/index.ts';
 import {
   listenSchema,
   metadataRoutes,

@@ -1,11 +1,11 @@
 import { eachInSteps, type Steps } from '../../core/index.ts';
-import type { RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
 import type { Quota } from '../../limits/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareQuotas, compareSizes, describeQuota, differ, joined, someOf } from '../difference.ts';
 import type { BucketConfig, LimitsConfig } from '../limits/index.ts';
 import { quotaOf, type WrittenQuotas, withShadowNumbers } from '../limits/index.ts';
 import { compareBucketSettings, compareConcurrent } from '../policies/index.ts';
+import type { RouteEntry, RoutePattern } from '../routing/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { type Move, movesBetween } from './compare-routes.ts';
 

@@ -1,15 +1,9 @@
 import type { Steps } from '../../core/index.ts';
-import {
-  GRPC_METHOD,
-  nameOf,
-  type RouteEntry,
-  type RoutePattern,
-  RouteTable,
-} from '../../gateway/routing/index.ts';
 import type { Difference, WeighedChange } from '../difference.ts';
 import { compareNeutral, differ, joined, someOf } from '../difference.ts';
 import type { RouteOfFile } from '../model/index.ts';
 import { compareAnswers, comparePolicies, describeAnswer } from '../policies/index.ts';
+import { GRPC_METHOD, nameOf, type RouteEntry, type RoutePattern, RouteTable } from '../routing/index.ts';
 
 type RouteEntries = readonly RouteEntry<RouteOfFile>[];
 

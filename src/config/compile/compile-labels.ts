@@ -9,12 +9,12 @@ import {
   reuseInSteps,
   type Steps,
 } from '../../core/index.ts';
-import type { RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import { LIMIT_ROLES, type LimitsByRole, limitsIn, periodAmongSeveral } from '../../limits/index.ts';
 import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observe/index.ts';
 import type { KeptLabels } from '../kept-parts.ts';
 import type * as model from '../model/index.ts';
 import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
+import type { RouteEntry, RouteTable } from '../routing/index.ts';
 import type { ListenModel } from '../settings/index.ts';
 
 interface LabelSources {

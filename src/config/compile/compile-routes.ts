@@ -1,5 +1,10 @@
 import type { MethodNames, Steps } from '../../core/index.ts';
-import type { RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
+import { CallerShare } from '../../limits/index.ts';
+import { TokenPlaces, WebhookPaths } from '../../wire/http/index.ts';
+import type * as model from '../model/index.ts';
+import type { Requirements, UpstreamPart } from '../policies/index.ts';
+import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
+import type { RouteEntry, RoutePattern } from '../routing/index.ts';
 import {
   isGrpcPattern,
   isRoutable,
@@ -7,12 +12,7 @@ import {
   parseGrpcPattern,
   parseRoutePattern,
   placeOf,
-} from '../../gateway/routing/index.ts';
-import { CallerShare } from '../../limits/index.ts';
-import { TokenPlaces, WebhookPaths } from '../../wire/http/index.ts';
-import type * as model from '../model/index.ts';
-import type { Requirements, UpstreamPart } from '../policies/index.ts';
-import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
+} from '../routing/index.ts';
 import type { GatewayConfig, RouteConfig } from '../settings/index.ts';
 
 /**

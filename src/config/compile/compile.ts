@@ -7,13 +7,13 @@ import {
   type Steps,
   usableMemory,
 } from '../../core/index.ts';
-import { PathWords, type RouteEntry, RouteTable } from '../../gateway/routing/index.ts';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { KeptItems, KeptParts, KeptTables } from '../kept-parts.ts';
 import { type LimitsConfig, readLines } from '../limits/index.ts';
 import type * as model from '../model/index.ts';
 import { Requirements } from '../policies/index.ts';
+import { PathWords, type RouteEntry, RouteTable } from '../routing/index.ts';
 import type { EffectiveConfig } from '../schema/index.ts';
 import {
   compileSettings,

@@ -1,4 +1,3 @@
-import type { RoutePattern } from '../../gateway/routing/index.ts';
 import type { Limit, LimitRole, LimitSet, Quota, RecentDigests } from '../../limits/index.ts';
 import {
   BucketHash,
@@ -12,6 +11,7 @@ import {
 } from '../../limits/index.ts';
 import { type BucketLimits, type BucketModel, type CallerClass, limitsOfSets } from '../model/index.ts';
 import { compileBucketSettings } from '../policies/index.ts';
+import type { RoutePattern } from '../routing/index.ts';
 import type { BucketConfig, LimitsConfig } from './limits-schema.ts';
 
 /**

@@ -1,5 +1,4 @@
 import { eachInSteps, type Kept, reuse, reuseInSteps, type Steps } from '../../core/index.ts';
-import { type RouteEntry, type RoutePattern, RouteTable } from '../../gateway/routing/index.ts';
 import type { Limit, LimitRole, LimitSet } from '../../limits/index.ts';
 import { ByClass, limitsIn, NO_LIMITS, RecentDigests, windowName, windowsOf } from '../../limits/index.ts';
 import {
@@ -11,6 +10,7 @@ import {
 } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
 import { LimitClaims } from '../model/index.ts';
+import { type RouteEntry, type RoutePattern, RouteTable } from '../routing/index.ts';
 import { parseLimitRoute } from '../values/index.ts';
 import { type CallerClaims, DEFAULT_CLAIMS, principalsOf } from './caller-claims.ts';
 import { compileBucket, compileGlobal, withGlobal } from './compile-bucket.ts';

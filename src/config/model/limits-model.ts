@@ -1,7 +1,7 @@
-import type { Routes } from '../../gateway/routing/index.ts';
 import type * as limits from '../../limits/index.ts';
 import type { AddressKeying, AddressSet } from '../../wire/http/index.ts';
 import type { BucketSettingModels } from '../policies/index.ts';
+import type { Routes } from '../routing/index.ts';
 import type { LimitClaims } from './limit-claims.ts';
 
 /** limits.yaml, compiled. */

@@ -1,5 +1,5 @@
-import { GRPC_METHOD, type RoutePattern } from '../../gateway/routing/index.ts';
 import { compareLists, compareMaxima, type Difference, differ, joined } from '../difference.ts';
+import { GRPC_METHOD, type RoutePattern } from '../routing/index.ts';
 import { choice, count, Statuses, statuses, word } from '../values/index.ts';
 import { applyingOf, type DescribedFacts } from './fact.ts';
 import { keysOf, type ModelsOf, type PolicyConfig, type PolicyKeys } from './keys.ts';

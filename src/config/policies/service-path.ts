@@ -1,6 +1,6 @@
-import { parseRoutePattern, type RoutePattern } from '../../gateway/routing/index.ts';
 import type { PathChange } from '../../wire/http/index.ts';
 import { compareNeutral } from '../difference.ts';
+import { parseRoutePattern, type RoutePattern } from '../routing/index.ts';
 import { literalPath, routePath, yesOrNo } from '../values/index.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 

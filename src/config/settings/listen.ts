@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { socketPath } from '../../core/index.ts';
-import { ServerNames, type TlsOptions } from '../../edge/tls/index.ts';
-import { parseRoutePattern, placeOf, RouteTable } from '../../gateway/routing/index.ts';
+import { ServerNames, type TlsOptions } from '../../wire/tls/index.ts';
 import { asList, asMap, type ConfigFile, type RawMap, Section } from '../file/index.ts';
+import { parseRoutePattern, placeOf, RouteTable } from '../routing/index.ts';
 import {
   clientPlace,
   clientPlaceOrOff,

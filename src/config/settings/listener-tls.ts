@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Clock } from '../../core/index.ts';
-import { type CertificateOptions, readCertificate, type TlsOptions } from '../../edge/tls/index.ts';
+import { type CertificateOptions, readCertificate, type TlsOptions } from '../../wire/tls/index.ts';
 import { asList, type ConfigFile, isMap, Section } from '../file/index.ts';
 import { choice, mapExpected, mapOf, pathOfFile, unshown, yesOrNo } from '../values/index.ts';
 import { type KeyPair, SecretFiles } from './secret-files.ts';

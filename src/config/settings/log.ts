@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { HostNames, type PathWords } from '../../gateway/routing/index.ts';
 import type { PathNaming } from '../../observe/index.ts';
 import { mainValue } from '../../wire/http/index.ts';
 import type { ConfigFile } from '../file/index.ts';
+import { HostNames, type PathWords } from '../routing/index.ts';
 import { choice, list, optionalFile, section, word, yesOrNo } from '../values/index.ts';
 import { readKeyFile } from './secret-files.ts';
 import { setting } from './setting.ts';

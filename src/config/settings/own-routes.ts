@@ -1,11 +1,6 @@
 import { NOTICE_KINDS } from '../../core/index.ts';
-import {
-  EVERY_HOST,
-  findConflicts,
-  parseRoutePattern,
-  type RouteEntry,
-} from '../../gateway/routing/index.ts';
 import type { NoticePlaces, NoticeRoute } from '../model/index.ts';
+import { EVERY_HOST, findConflicts, parseRoutePattern, type RouteEntry } from '../routing/index.ts';
 
 /** Makes one of the gateway's own routes: for every method, on every host. */
 export function ownRoute<Route extends object>(path: string, route: Route) {

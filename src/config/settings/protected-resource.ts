@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { asciiJson, issuerOfTenant, type Tenants } from '../../core/index.ts';
-import type { RouteEntry } from '../../gateway/routing/index.ts';
 import { PROOF_ALGORITHMS } from '../../identity/auth/index.ts';
 import type { MetadataRoute } from '../model/index.ts';
+import type { RouteEntry } from '../routing/index.ts';
 import { mapOf, ownPath } from '../values/index.ts';
 import { identity } from './identity.ts';
 import { ownRoute } from './own-routes.ts';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { METHOD_PATTERN, NO_METHOD, ROUTABLE_METHODS, whyNoMethod } from '../../gateway/routing/index.ts';
 import {
   fillAnsweredRoutes,
   fillRouteDefaults,
@@ -10,6 +9,7 @@ import {
   routeUpstreamSchema,
   SERVED_BY,
 } from '../policies/index.ts';
+import { METHOD_PATTERN, NO_METHOD, ROUTABLE_METHODS, whyNoMethod } from '../routing/index.ts';
 import { eachOnce, grpcRoute, mapOf, oneKeyOf, routeHosts, routePath } from '../values/index.ts';
 import { setting } from './setting.ts';
 

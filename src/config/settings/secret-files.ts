@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Clock } from '../../core/index.ts';
-import { type CertificateFacts, pairError, readCertificate } from '../../edge/tls/index.ts';
+import { type CertificateFacts, pairError, readCertificate } from '../../wire/tls/index.ts';
 import { type ConfigFile, type Path, readNamedText, type Section } from '../file/index.ts';
 import { optionalFile } from '../values/index.ts';
 

@@ -1,10 +1,10 @@
 import type { Clock, Machine, Steps } from '../../core/index.ts';
-import type { PathWords, RouteEntry, RoutePattern } from '../../gateway/routing/index.ts';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import type { ConfigFile, RawMap } from '../file/index.ts';
 import type { KeptLimits, LimitsConfig, WrittenLines } from '../limits/index.ts';
 import type { OwnRoute } from '../model/index.ts';
 import type { PolicyConfig, PolicyKeys, Requirements } from '../policies/index.ts';
+import type { PathWords, RouteEntry, RoutePattern } from '../routing/index.ts';
 import type { Meaning } from '../values/index.ts';
 import { means } from '../values/index.ts';
 

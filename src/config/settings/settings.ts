@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Clock, Machine, Steps } from '../../core/index.ts';
-import type { RouteEntry } from '../../gateway/routing/index.ts';
 import { asMap, type ConfigFile, isMap } from '../file/index.ts';
 import { limitsSchema } from '../limits/index.ts';
 import type { OwnRoute } from '../model/index.ts';
 import { type Intersection, keysOf } from '../policies/index.ts';
+import type { RouteEntry } from '../routing/index.ts';
 import { secrecyOf } from '../values/index.ts';
 import { caps } from './caps.ts';
 import { cors } from './cors.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { parseRoutePattern, type RouteEntry } from '../../gateway/routing/index.ts';
 import type { SignInEndpoint, SignInRoute } from '../model/index.ts';
+import { parseRoutePattern, type RouteEntry } from '../routing/index.ts';
 import { choice, means, ownPath } from '../values/index.ts';
 import { ownRoute } from './own-routes.ts';
 

@@ -1,9 +1,9 @@
 import { isIP, isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { socketPath } from '../../core/index.ts';
-import { PatternError, parseRoutePattern } from '../../gateway/routing/index.ts';
 import { AddressSet, parseTranslator } from '../../wire/http/index.ts';
 import { nearestWord } from '../file/index.ts';
+import { PatternError, parseRoutePattern } from '../routing/index.ts';
 import { text } from './plain-values.ts';
 import { messageOf, refuse, refuseQuoting, textOfForm } from './refuse.ts';
 

@@ -1,7 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { z } from 'zod';
-import { PatternError } from '../../gateway/routing/index.ts';
 import { readHost } from '../../wire/http/index.ts';
+import { PatternError } from '../routing/index.ts';
 import { eachOnce } from './plain-values.ts';
 import { messageOf, parsedText } from './refuse.ts';
 

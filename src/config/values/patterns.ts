@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { METHODS } from '../../core/index.ts';
+import { didYouMean } from '../file/index.ts';
 import {
   GRPC_METHOD,
   METHOD_PATTERN,
@@ -9,8 +10,7 @@ import {
   ROUTABLE_METHODS,
   type RoutePattern,
   whyNoMethod,
-} from '../../gateway/routing/index.ts';
-import { didYouMean } from '../file/index.ts';
+} from '../routing/index.ts';
 import { HOST_OF_LINE_PATTERN, parseHost } from './hosts.ts';
 import { messageOf, parsedText, refuseQuoting } from './refuse.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { PatternError } from '../../gateway/routing/index.ts';
+import { PatternError } from '../routing/index.ts';
 
 /** Returns the message of the error that `read` throws; `null` if it does not throw. */
 export function messageOf(kind: new (message: string) => Error, read: () => unknown): string | null {

@@ -4,7 +4,12 @@ import type { Server as TlsServer } from 'node:tls';
 import type { AdminListenerModel, HostPort } from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
 import { GatewayError, type Kept, listenPlace, reuse } from '../../core/index.ts';
-import { createTlsServer, hasBadCertificate, TICKET_KEY_BYTES, type TlsOptions } from '../tls/index.ts';
+import {
+  createTlsServer,
+  hasBadCertificate,
+  TICKET_KEY_BYTES,
+  type TlsOptions,
+} from '../../wire/tls/index.ts';
 import { AdminAccess, type AdminAccessDependencies } from './admin-access.ts';
 import { type ApiSources, answerApi, send, sendError } from './api/index.ts';
 import { answerNotice, type NoticeTaker } from './notice-endpoints.ts';

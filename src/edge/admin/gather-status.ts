@@ -3,11 +3,11 @@ import type { BucketModel, ReloadRecord, RestartKey, Snapshot } from '../../conf
 import { formatHostPort } from '../../config/index.ts';
 import { readVersion, type UnlistedProxy } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
+import type { Generation, Limiting, ProviderFacts, SharedStore } from '../../gateway/runtime/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';
 import type { ByClass, Limit, LimitSet, LimitsByRole } from '../../limits/index.ts';
 import { callersInFlight, NO_LIMITS, windowName, windowsOf } from '../../limits/index.ts';
 import type { Observation, Recent, TopCaller } from '../../observe/index.ts';
-import type { Generation, Limiting, ProviderFacts, SharedStore } from '../../process/runtime/index.ts';
 import type { EndpointsState } from '../../upstream/index.ts';
 import { asEndpointStatus, networksOf } from './api/index.ts';
 

@@ -12,7 +12,7 @@ import {
 } from '../../core/index.ts';
 import { errors } from '../../gateway/index.ts';
 import { normalizeAddress } from '../../wire/http/index.ts';
-import type { TlsOptions } from '../tls/index.ts';
+import type { TlsOptions } from '../../wire/tls/index.ts';
 import { Accepted, type ListenerState, oldAtMs } from './client-connection.ts';
 import type { ConnectionCaps } from './connection-caps.ts';
 import { openFirstStage, type StageTerms } from './stages.ts';

@@ -1,5 +1,5 @@
 import type { RandomBytes, TableMemory, Words } from '../../core/index.ts';
-import { TICKET_KEY_BYTES } from '../tls/index.ts';
+import { TICKET_KEY_BYTES } from '../../wire/tls/index.ts';
 
 /** How long keys are used: leaked ones reveal the TLS 1.2 sessions that were resumed with them, so they change daily. */
 const LIFE_MS = 24 * 60 * 60 * 1_000;

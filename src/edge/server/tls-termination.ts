@@ -3,7 +3,7 @@ import type { Server, TLSSocket } from 'node:tls';
 import type { ConnectionListener, HandshakeOutcome } from '../../core/index.ts';
 import { inNextTurn } from '../../core/index.ts';
 import { errors } from '../../gateway/index.ts';
-import { createTlsServer, hasBadCertificate, type TlsOptions } from '../tls/index.ts';
+import { createTlsServer, hasBadCertificate, type TlsOptions } from '../../wire/tls/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient } from './client-connection.ts';
 
 /** RFC 8446, 5.1: the content type of every handshake record. */

@@ -1,4 +1,5 @@
 import type { LimitedBy, RouteModel } from '../../config/index.ts';
+import { GRPC_METHOD as GRPC_CALL, type Routes } from '../../config/routing/index.ts';
 import type { Fields, GatewayError, Protocol } from '../../core/index.ts';
 import { allValues, firstValue, RpcCode } from '../../core/index.ts';
 import type { UpstreamFailure } from '../../upstream/index.ts';
@@ -6,7 +7,6 @@ import { isGrpcWeb, takesText, WebCall } from '../../wire/grpc-web/index.ts';
 import { keepCallTrailers, keepTrailerFields, parseTarget } from '../../wire/http/index.ts';
 import type { Rejection } from '../../wire/http1/index.ts';
 import * as responses from '../responses/index.ts';
-import { GRPC_METHOD as GRPC_CALL, type Routes } from '../routing/index.ts';
 import type { Downstream } from './downstream.ts';
 
 /**

@@ -4,7 +4,6 @@ import type * as core from '../../core/index.ts';
 import { equivalentStatusOf, GatewayError, NO_OWNERS } from '../../core/index.ts';
 import type { Caller, Invalid, ProofOptions, Requirement, Shortfall } from '../../identity/auth/index.ts';
 import type { Limit, Place } from '../../limits/index.ts';
-import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type { WebCall } from '../../wire/grpc-web/index.ts';
 import { parseTarget, type RequestHead } from '../../wire/http/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
@@ -19,6 +18,7 @@ import {
   reportsRate,
   withUnitsBack,
 } from '../responses/index.ts';
+import type { RequestGeneration } from '../runtime/index.ts';
 import { readArrival } from './arrival.ts';
 import type { Arrival, ValidToken } from './connection-memory.ts';
 import { type Destination, NOWHERE } from './destination.ts';

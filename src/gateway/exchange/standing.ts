@@ -1,7 +1,6 @@
 import type { Clock, GatewayError, TokenEnd } from '../../core/index.ts';
 import { type Invalid, invalid } from '../../identity/auth/index.ts';
 import type { KnownClient } from '../../limits/index.ts';
-import type { Limiting } from '../../process/runtime/index.ts';
 import {
   ADDRESS_BLOCKED,
   addressRestricted,
@@ -9,6 +8,7 @@ import {
   callerRestricted,
   errors,
 } from '../responses/index.ts';
+import type { Limiting } from '../runtime/index.ts';
 import type { ClientAddress } from './client-address.ts';
 import type { ValidToken } from './connection-memory.ts';
 

@@ -8,7 +8,6 @@ import {
   periodAmongSeveral,
   type ShadowDecision,
 } from '../../limits/index.ts';
-import { noteRefusal } from '../../process/runtime/index.ts';
 import { type Exchange, limitsConsumedBy, type Price } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import type { Hold } from '../held-requests.ts';
@@ -22,6 +21,7 @@ import {
   rateReport,
   refusedAtOnce,
 } from '../responses/index.ts';
+import { noteRefusal } from '../runtime/index.ts';
 import type { GateResult } from './gate.ts';
 
 /**

@@ -1,5 +1,6 @@
 import type { ForwardRoute, RouteModel, RouteOfFile, Snapshot } from '../../config/index.ts';
 import { admits, isOfFile, refusesSemicolons, whyOddPathRefused } from '../../config/index.ts';
+import { GRPC_METHOD, isRoutable, type RouteMatch, servesMethod } from '../../config/routing/index.ts';
 import { firstValue, type GatewayError, type PoolModel } from '../../core/index.ts';
 import { isGrpcWeb } from '../../wire/grpc-web/index.ts';
 import type { CorsRules, LooseTarget, Target } from '../../wire/http/index.ts';
@@ -16,7 +17,6 @@ import type { Destination, DestinationOf, DestinationTarget, Exchange } from '..
 import { isGrpc, NOWHERE } from '../exchange/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { errors, USUAL_METHODS } from '../responses/index.ts';
-import { GRPC_METHOD, isRoutable, type RouteMatch, servesMethod } from '../routing/index.ts';
 import type { GateResult } from './gate.ts';
 import { takeToken } from './token-places.ts';
 

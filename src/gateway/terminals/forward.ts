@@ -8,7 +8,6 @@ import {
   type Release,
   type Timer,
 } from '../../core/index.ts';
-import type { RequestGeneration } from '../../process/runtime/index.ts';
 import type {
   CallSink,
   ConnectionOwner,
@@ -38,6 +37,7 @@ import { OwnedConnections, SERVED } from '../exchange/index.ts';
 import { upstreamCapacity } from '../gates/index.ts';
 import type { GatewayState } from '../gateway-state.ts';
 import { addOwnFields, errors } from '../responses/index.ts';
+import type { RequestGeneration } from '../runtime/index.ts';
 import type { AwaitedBody } from './awaited-body.ts';
 import type { BufferedBody } from './buffered-body.ts';
 import { KeptBody } from './kept-body.ts';

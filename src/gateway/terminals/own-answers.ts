@@ -1,4 +1,5 @@
 import { isOfFile, locationFor } from '../../config/index.ts';
+import { servesMethod } from '../../config/routing/index.ts';
 import { firstValue, GatewayError, GrowingBytes } from '../../core/index.ts';
 import { MAX_NOTICE_BYTES, type NoticeResponse } from '../../identity/auth/index.ts';
 import {
@@ -11,7 +12,6 @@ import { addTrace, askedMethod, preflightFields } from '../../wire/http/index.ts
 import type { BodyTerms } from '../../wire/http1/index.ts';
 import { type Exchange, SERVED, type Served, type To } from '../exchange/index.ts';
 import { addOwnFields, addSetFields, errors, USUAL_METHODS } from '../responses/index.ts';
-import { servesMethod } from '../routing/index.ts';
 
 /** Serves the sign-in endpoints (docs/contract.md, 1). */
 export function serveSignIn(exchange: Exchange, { route, query }: To<'sign-in'>): Served {

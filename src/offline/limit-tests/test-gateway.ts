@@ -11,8 +11,8 @@ import {
 } from '../../core/index.ts';
 import type { Downstream, Exchange } from '../../gateway/index.ts';
 import { ConnectionMemory, Gateway, UnlistedProxies } from '../../gateway/index.ts';
+import { Limiting, Overload } from '../../gateway/runtime/index.ts';
 import { NONE_ELSEWHERE } from '../../limits/index.ts';
-import { Limiting, Overload } from '../../process/runtime/index.ts';
 import type { CallSink, Transport } from '../../upstream/index.ts';
 import { requestFraming } from '../../wire/http1/index.ts';
 import { VirtualClock } from '../simulation/index.ts';

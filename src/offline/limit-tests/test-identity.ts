@@ -8,6 +8,7 @@ import {
   type TimerClock,
   thisMachine,
 } from '../../core/index.ts';
+import { Identity, type RequestIdentity, SharedIssuers } from '../../gateway/runtime/index.ts';
 import {
   type AccessTokenOptions,
   IssuerVerifiers,
@@ -23,7 +24,6 @@ import {
   VerificationBudget,
   Verifier,
 } from '../../identity/auth/index.ts';
-import { Identity, type RequestIdentity, SharedIssuers } from '../../process/runtime/index.ts';
 
 /** Issuers that sign the tokens of a test, and the identity that verifies them. */
 export interface TestIdentity {

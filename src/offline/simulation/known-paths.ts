@@ -1,4 +1,4 @@
-import type { RouteMatch, Routes } from '../../gateway/routing/index.ts';
+import type { RouteMatch, Routes } from '../../config/routing/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 
 /** Maximum paths remembered. When the table is full, it is emptied. */

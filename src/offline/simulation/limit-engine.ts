@@ -1,8 +1,8 @@
 import type { Consumption, CountedRequest, LimitsModel, ReturnableUnits } from '../../config/index.ts';
 import { consumptionOf } from '../../config/index.ts';
 import { type Clock, thisMachine } from '../../core/index.ts';
+import { followLimits, memoryCounters } from '../../gateway/runtime/index.ts';
 import type { Decision, MemoryStore } from '../../limits/index.ts';
-import { followLimits, memoryCounters } from '../../process/runtime/index.ts';
 import { RestrictionReplay } from './restriction-replay.ts';
 
 /** How often the store is swept, in virtual time. A gateway sweeps more often; each decision sweeps a little as well. */

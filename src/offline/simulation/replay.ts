@@ -1,8 +1,8 @@
 import type { BucketModel, ReturnableUnits } from '../../config/index.ts';
 import { consumptionOf, returnableUnitsOf, unitsReturnedBy } from '../../config/index.ts';
 import { RecentMap } from '../../core/index.ts';
+import { Blocked } from '../../gateway/runtime/index.ts';
 import type { Decision, Place } from '../../limits/index.ts';
-import { Blocked } from '../../process/runtime/index.ts';
 import { addressKey } from '../../wire/http/index.ts';
 import { Findings, readEvents } from './findings.ts';
 import { Engines, LimitEngine, MAX_KEYS } from './limit-engine.ts';

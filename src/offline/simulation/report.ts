@@ -1,4 +1,4 @@
-import { nameOf, type RoutePattern, wildcardOf } from '../../gateway/routing/index.ts';
+import { nameOf, type RoutePattern, wildcardOf } from '../../config/routing/index.ts';
 import type { FoundInLogs } from './findings.ts';
 import type { Replayed } from './replay.ts';
 import type { TallyRow } from './tally.ts';

@@ -6,9 +6,9 @@ import {
   restrictedKey,
 } from '../../config/index.ts';
 import { type Clock, ownMemory, ownString, silent, thisMachine } from '../../core/index.ts';
+import { noteRefusal, Restricting } from '../../gateway/runtime/index.ts';
 import type { Decision, Restriction } from '../../limits/index.ts';
 import { isSharedRole, NO_OTHERS, Restrictions } from '../../limits/index.ts';
-import { noteRefusal, Restricting } from '../../process/runtime/index.ts';
 import { networkOfKey } from '../../wire/http/index.ts';
 import type { LoggedRequest } from './log/index.ts';
 

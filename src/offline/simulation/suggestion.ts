@@ -1,5 +1,5 @@
 import type { LimitsModel } from '../../config/index.ts';
-import type { RoutePattern } from '../../gateway/routing/index.ts';
+import type { RoutePattern } from '../../config/routing/index.ts';
 import { MAX_UNITS, windowName } from '../../limits/index.ts';
 import type { MeasuredOffences } from './demand.ts';
 import type { NeedPanel } from './draw-needs.ts';

@@ -3,11 +3,11 @@ import { restartKeys } from '../../config/index.ts';
 import type { Clock, NoticeKind } from '../../core/index.ts';
 import { type AdminView, gatherStatus } from '../../edge/admin/index.ts';
 import type { Gateway, UnlistedProxies } from '../../gateway/index.ts';
+import type { Generations, Limiting } from '../../gateway/runtime/index.ts';
 import type { Notices } from '../../identity/auth/index.ts';
 import type { Observation } from '../../observe/index.ts';
 import type { Transports } from '../../upstream/index.ts';
 import type { AddressSet } from '../../wire/http/index.ts';
-import type { Generations, Limiting } from '../runtime/index.ts';
 import type { Service } from './app.ts';
 import type { WorkerReports } from './worker-reports.ts';
 

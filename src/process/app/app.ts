@@ -7,8 +7,8 @@ import type {
 } from '../../config/index.ts';
 import type { ProcessPart, System } from '../../core/index.ts';
 import type { BoundAddresses } from '../../edge/server/index.ts';
+import type { KeptState } from '../../gateway/runtime/index.ts';
 import type { Logger } from '../../observe/index.ts';
-import type { KeptState } from '../runtime/index.ts';
 import type { ReportExtent, WorkerReport, WorkerReports } from './worker-reports.ts';
 
 /** What every thread of a gateway needs in addition to its configuration. */

@@ -1,9 +1,9 @@
 import { OUT_REASONS, readVersion, type Turns } from '../../core/index.ts';
 import { certificatesOf } from '../../edge/admin/index.ts';
 import type { Buffered } from '../../edge/server/index.ts';
+import type { Limiting } from '../../gateway/runtime/index.ts';
 import type { Revocations } from '../../identity/auth/index.ts';
 import type { Observation } from '../../observe/index.ts';
-import type { Limiting } from '../runtime/index.ts';
 import type { ShownParts } from './admin-view.ts';
 import type { WorkerReports } from './worker-reports.ts';
 

@@ -28,6 +28,18 @@ import {
 import { AdminListener } from '../../edge/admin/index.ts';
 import { type BoundAddresses, Buffered, Listeners, TicketKeys } from '../../edge/server/index.ts';
 import { Gateway, UnlistedProxies } from '../../gateway/index.ts';
+import {
+  type Generation,
+  Generations,
+  isReady,
+  type KeptState,
+  Limiting,
+  loadSharedStore,
+  type NewSharedStore,
+  Overload,
+  openState,
+  SharedIssuers,
+} from '../../gateway/runtime/index.ts';
 import type * as auth from '../../identity/auth/index.ts';
 import {
   NOTICE_BUDGET,
@@ -45,18 +57,6 @@ import { tableSizeFor } from '../../limits/index.ts';
 import type { Logger, SpanExport, SpanPeer } from '../../observe/index.ts';
 import { Observation, openSpanExport } from '../../observe/index.ts';
 import { Transports, transportOpener } from '../../upstream/index.ts';
-import {
-  type Generation,
-  Generations,
-  isReady,
-  type KeptState,
-  Limiting,
-  loadSharedStore,
-  type NewSharedStore,
-  Overload,
-  openState,
-  SharedIssuers,
-} from '../runtime/index.ts';
 import { adminView, type ShownParts } from './admin-view.ts';
 import type { App, AppOptions, PlaneApp, Service, StartOptions, Workers } from './app.ts';
 import { readGauges } from './gauges.ts';

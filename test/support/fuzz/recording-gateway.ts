@@ -7,7 +7,7 @@ import type { GatewayState } from '../../../src/gateway/gateway-state.ts';
 import type { Gateway } from '../../../src/gateway/index.ts';
 import { methodNotSupported } from '../../../src/gateway/responses/errors.ts';
 import type { RenderedResponse } from '../../../src/gateway/responses/render-error.ts';
-import type { Generation } from '../../../src/process/runtime/generations.ts';
+import type { Generation } from '../../../src/gateway/runtime/generations.ts';
 import { AddressSet, DEFAULT_KEYING, ForwardingRules } from '../../../src/wire/http/index.ts';
 import { NO_TERMS } from '../../../src/wire/http1/index.ts';
 import { FrozenClock } from '../../unit/limits/frozen-clock.ts';

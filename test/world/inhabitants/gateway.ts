@@ -2,7 +2,7 @@ import { formatDiagnostic, loadConfig } from '../../../src/config/index.ts';
 import { makeLogger } from '../../../src/observe/index.ts';
 import { type App, startAlone } from '../../../src/process/app/index.ts';
 // A gateway loads it where it is used, and to read code takes real time.
-import '../../../src/process/runtime/shared-store.ts';
+import '../../../src/gateway/runtime/shared-store.ts';
 import { startWithWorkers } from '../../../src/process/workers/index.ts';
 import { ROOMY } from '../../support/config-text.ts';
 import { inThreadHost } from '../../support/in-thread-host.ts';

@@ -1,10 +1,10 @@
 import type { BucketModel, ClassName, LimitsModel } from '../../../config/index.ts';
 import { classNames, groupName, limitsFor, listedClass } from '../../../config/index.ts';
 import { GatewayError } from '../../../core/index.ts';
+import type { Allowances } from '../../../gateway/runtime/index.ts';
 import type { AccessTokenOptions } from '../../../identity/auth/index.ts';
 import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../../limits/index.ts';
 import { groupCounterKey, isSharedRole, windowName, windowsOf } from '../../../limits/index.ts';
-import type { Allowances } from '../../../process/runtime/index.ts';
 import { mainValue } from '../../../wire/http/index.ts';
 import { type ApiClient, type ClientSources, clientIn, providerOf } from './client.ts';
 import type { ApiCall, ApiReply } from './operation.ts';

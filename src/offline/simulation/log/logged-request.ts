@@ -1,7 +1,7 @@
 import type { CountedRequest, LimitsModel } from '../../../config/index.ts';
+import { GRPC_METHOD } from '../../../config/routing/index.ts';
 import type { ClaimedValues, DecisionOutcome, RestrictedBy, UncheckedLine } from '../../../core/index.ts';
 import { CALL_PROTOCOLS, equivalentStatusOf, isAccessValue, RpcCode } from '../../../core/index.ts';
-import { GRPC_METHOD } from '../../../gateway/routing/index.ts';
 import { addressKey } from '../../../wire/http/index.ts';
 
 /** The outcome of a request in the log. `undecided`: the limits were not checked, but the end of the request is an offence. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { preflightRoutes } from '../../../../src/config/compile/compile-routes.ts';
 import type { ForwardRoute } from '../../../../src/config/model/route-model.ts';
+import { parseRoutePattern, RouteTable } from '../../../../src/config/routing/index.ts';
 import { atOnce } from '../../../../src/core/index.ts';
-import { parseRoutePattern, RouteTable } from '../../../../src/gateway/routing/index.ts';
 
 /** `POST,PUT /a`, each a route that leaves preflights to its service, unless `+` stands before it. */
 function routeOf(line: string) {

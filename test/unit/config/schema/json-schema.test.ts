@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type JsonSchema, jsonSchemaOf } from '../../../../src/config/index.ts';
+import { parseRoutePattern } from '../../../../src/config/routing/index.ts';
 import { parseHost } from '../../../../src/config/values/index.ts';
 import { parseLimitRoute } from '../../../../src/config/values/patterns.ts';
-import { parseRoutePattern } from '../../../../src/gateway/routing/index.ts';
 import { parseQuota } from '../../../../src/limits/index.ts';
 import { NEEDED } from '../../../support/config-text.ts';
 

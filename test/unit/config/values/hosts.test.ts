@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest';
+import { nameOf } from '../../../../src/config/routing/index.ts';
 import { parseHost, parseLimitRoute } from '../../../../src/config/values/index.ts';
-import { nameOf } from '../../../../src/gateway/routing/index.ts';
 import { diagnosticsIn, diagnosticsOf, loadFiles, NEEDED } from '../../../support/config-text.ts';
 
 function error(text: string): string {

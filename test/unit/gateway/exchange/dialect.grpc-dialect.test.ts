@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { RouteModel } from '../../../../src/config/index.ts';
+import { parseGrpcPattern, RouteTable } from '../../../../src/config/routing/index.ts';
 import {
   dialectOf,
   GRPC_DIALECT,
@@ -8,7 +9,6 @@ import {
   HTTP_DIALECT,
   readGrpcTimeout,
 } from '../../../../src/gateway/exchange/dialect.ts';
-import { parseGrpcPattern, RouteTable } from '../../../../src/gateway/routing/index.ts';
 
 /** One service that takes gRPC-Web, and one that does not. */
 const ROUTES = new RouteTable<RouteModel>(

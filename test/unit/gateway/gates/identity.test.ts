@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ConnectionMemory, errors } from '../../../../src/gateway/index.ts';
+import type { RequestIdentity } from '../../../../src/gateway/runtime/index.ts';
 import type { Verdict } from '../../../../src/identity/auth/index.ts';
-import type { RequestIdentity } from '../../../../src/process/runtime/index.ts';
 import { bareGateway, type Sending, silence } from '../../../support/bare-gateway.ts';
 import {
   fieldOf,

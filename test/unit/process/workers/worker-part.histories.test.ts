@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { type Consumption, consumptionOf, type Snapshot } from '../../../../src/config/index.ts';
 import { type ProcessPart, SharedMemory } from '../../../../src/core/index.ts';
+import { followLimits, Limiting, noteRefusal } from '../../../../src/gateway/runtime/index.ts';
 import {
   type Decision,
   defineLimit,
@@ -15,7 +16,6 @@ import {
   type Quota,
   type Restricted,
 } from '../../../../src/limits/index.ts';
-import { followLimits, Limiting, noteRefusal } from '../../../../src/process/runtime/index.ts';
 import type { PacketLink } from '../../../../src/process/workers/link.ts';
 import { connectWorker } from '../../../../src/process/workers/worker-part.ts';
 import { linkInThread } from '../../../support/in-thread-host.ts';

@@ -11,11 +11,11 @@ import type {
   RestrictionReason,
 } from '../../../../src/core/index.ts';
 import { digestOf } from '../../../../src/core/index.ts';
+import { Limiting } from '../../../../src/gateway/runtime/index.ts';
+import { sharedClaims } from '../../../../src/gateway/runtime/replication.ts';
 import { REVOCATION_LIMITS, Revocations } from '../../../../src/identity/auth/index.ts';
 import { digestOfWhom, NONE_ELSEWHERE } from '../../../../src/limits/index.ts';
 import { makeLogger } from '../../../../src/observe/index.ts';
-import { Limiting } from '../../../../src/process/runtime/index.ts';
-import { sharedClaims } from '../../../../src/process/runtime/replication.ts';
 import { lateLog } from '../../../../src/process/workers/late-log.ts';
 import { type Packet, PacketLink } from '../../../../src/process/workers/link.ts';
 import { connectWorker } from '../../../../src/process/workers/worker-part.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseRoutePattern, RouteTable } from '../../../../src/gateway/routing/index.ts';
+import { parseRoutePattern, RouteTable } from '../../../../src/config/routing/index.ts';
 import { parseTarget, servicePath } from '../../../../src/wire/http/index.ts';
 import { played, runs } from '../../../support/runs.ts';
 

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { LateWriter } from '../../../../src/process/runtime/late-writer.ts';
+import { LateWriter } from '../../../../src/gateway/runtime/late-writer.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
 /** A file whose writes end when the test says so. */

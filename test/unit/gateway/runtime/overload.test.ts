@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { systemClock } from '../../../../src/core/index.ts';
-import { Overload } from '../../../../src/process/runtime/overload.ts';
+import { Overload } from '../../../../src/gateway/runtime/overload.ts';
 
 /** An event loop whose turns are made by hand. */
 function loop(maxDelayMs: number | null) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PathWords, parseGrpcPattern, parseRoutePattern } from '../../../../src/gateway/routing/index.ts';
+import { PathWords, parseGrpcPattern, parseRoutePattern } from '../../../../src/config/routing/index.ts';
 
 const words = new PathWords([
   parseRoutePattern('/v1/channels/{channel}/messages', null),

@@ -5,8 +5,8 @@ import {
   parseRoutePattern,
   type RoutePattern,
   RouteTable,
-} from '../../../../src/gateway/routing/index.ts';
-import { pathCovers, Reach } from '../../../../src/gateway/routing/precedence.ts';
+} from '../../../../src/config/routing/index.ts';
+import { pathCovers, Reach } from '../../../../src/config/routing/precedence.ts';
 import { Random } from '../../../support/random.ts';
 
 const SEGMENTS = ['a', 'b', '{x}', '**'];

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { alone, thisMachine } from '../../../../src/core/index.ts';
+import { Limiting } from '../../../../src/gateway/runtime/index.ts';
 import { NONE_ELSEWHERE } from '../../../../src/limits/index.ts';
-import { Limiting } from '../../../../src/process/runtime/index.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
-import { quietListener, quietStoreListener, snapshotOf } from '../workers/thread-parts.ts';
+import { quietListener, quietStoreListener, snapshotOf } from '../../process/workers/thread-parts.ts';
 
 const quiet = { listener: quietListener, storeListener: quietStoreListener };
 const OFFENDER = '192.0.2.1';

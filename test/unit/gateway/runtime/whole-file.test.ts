@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { thisMachine, type WritableFiles } from '../../../../src/core/index.ts';
-import { WholeFile } from '../../../../src/process/runtime/whole-file.ts';
+import { WholeFile } from '../../../../src/gateway/runtime/whole-file.ts';
 import { tempFolder } from '../../../support/temp.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 

@@ -5,7 +5,7 @@ import {
   parseRoutePattern,
   type RouteEntry,
   RouteTable,
-} from '../../../../src/gateway/routing/index.ts';
+} from '../../../../src/config/routing/index.ts';
 import { parseTarget } from '../../../../src/wire/http/target.ts';
 import { played } from '../../../support/runs.ts';
 import {

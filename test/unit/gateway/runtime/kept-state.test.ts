@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { alone, type Fact, thisMachine } from '../../../../src/core/index.ts';
+import { openState } from '../../../../src/gateway/runtime/index.ts';
 import { makeLogger } from '../../../../src/observe/index.ts';
-import { openState } from '../../../../src/process/runtime/index.ts';
 import { tempFolder } from '../../../support/temp.ts';
 import { inTime } from '../../../support/test-clock.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';

@@ -5,7 +5,7 @@ import {
   findHidden,
   parseRoutePattern,
   RouteTable,
-} from '../../../../src/gateway/routing/index.ts';
+} from '../../../../src/config/routing/index.ts';
 import { played } from '../../../support/runs.ts';
 
 function patternOf(line: string) {

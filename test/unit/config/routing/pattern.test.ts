@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PatternError, parseRoutePattern } from '../../../../src/gateway/routing/index.ts';
+import { PatternError, parseRoutePattern } from '../../../../src/config/routing/index.ts';
 
 function error(path: string, methods: readonly string[] | null = null): string {
   try {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseGrpcPattern, parseRoutePattern, RouteTable } from '../../../../src/gateway/routing/index.ts';
+import { parseGrpcPattern, parseRoutePattern, RouteTable } from '../../../../src/config/routing/index.ts';
 
 const grpc = (text: string) => ({ pattern: parseGrpcPattern(text), value: text });
 const path = (text: string) => ({ pattern: parseRoutePattern(text, null), value: text });

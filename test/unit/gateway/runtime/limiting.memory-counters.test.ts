@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { consumptionOf, type LimitsModel, loadConfig } from '../../../../src/config/index.ts';
+import { followLimits, memoryCounters } from '../../../../src/gateway/runtime/index.ts';
 import type { Decision, MemoryStore } from '../../../../src/limits/index.ts';
-import { followLimits, memoryCounters } from '../../../../src/process/runtime/index.ts';
 import { addressKey } from '../../../../src/wire/http/index.ts';
 import { writeGatewayConfig } from '../../../support/gateway.ts';
 import { tempText } from '../../../support/temp.ts';

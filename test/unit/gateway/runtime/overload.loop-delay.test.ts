@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { LoopDelay } from '../../../../src/process/runtime/overload.ts';
+import { LoopDelay } from '../../../../src/gateway/runtime/overload.ts';
 
 /** The means that are reported for a loop with these delays, looked at every 50 ms where it is in time. */
 function meansOf(delays: readonly number[]): number[] {

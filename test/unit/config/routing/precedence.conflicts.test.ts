@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findConflicts, parseRoutePattern } from '../../../../src/gateway/routing/index.ts';
+import { findConflicts, parseRoutePattern } from '../../../../src/config/routing/index.ts';
 import { writtenRoute } from './reference-matcher.ts';
 
 function conflicts(...routes: (readonly [path: string, ...methods: string[]])[]) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { PatternError, parseRoutePattern } from '../../../../src/gateway/routing/index.ts';
+import { PatternError, parseRoutePattern } from '../../../../src/config/routing/index.ts';
 import { played } from '../../../support/runs.ts';
 
 function error(path: string): string {

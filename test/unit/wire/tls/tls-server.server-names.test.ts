@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ServerNames } from '../../../../src/edge/tls/tls-server.ts';
+import { ServerNames } from '../../../../src/wire/tls/tls-server.ts';
 
 const names = new ServerNames([
   ['a.test', 1],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { DefaultRefusals } from '../../../../src/process/runtime/default-refusals.ts';
+import { DefaultRefusals } from '../../../../src/gateway/runtime/default-refusals.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
-import { mainPartOf, snapshotOf } from '../workers/thread-parts.ts';
+import { mainPartOf, snapshotOf } from '../../process/workers/thread-parts.ts';
 
 async function noticed(limits: string) {
   const reported: unknown[] = [];

@@ -4,8 +4,8 @@ import {
   findHidden,
   PatternError,
   parseRoutePattern,
-} from '../../../../src/gateway/routing/index.ts';
-import { parseGrpcPattern } from '../../../../src/gateway/routing/pattern.ts';
+} from '../../../../src/config/routing/index.ts';
+import { parseGrpcPattern } from '../../../../src/config/routing/pattern.ts';
 
 function error(text: string): string {
   try {

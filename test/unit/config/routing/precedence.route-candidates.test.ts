@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { parseRoutePattern, type RoutePattern } from '../../../../src/gateway/routing/index.ts';
-import { RouteCandidates } from '../../../../src/gateway/routing/precedence.ts';
+import { parseRoutePattern, type RoutePattern } from '../../../../src/config/routing/index.ts';
+import { RouteCandidates } from '../../../../src/config/routing/precedence.ts';
 import { Random } from '../../../support/random.ts';
 
 /** Whether some path matches both, found by a look at every segment. */

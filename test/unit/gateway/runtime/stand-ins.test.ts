@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { ownersOfCaller } from '../../../../src/gateway/runtime/restricting.ts';
+import { standInsOf } from '../../../../src/gateway/runtime/stand-ins.ts';
 import { type Limit, type LimitRole, NO_LIMITS } from '../../../../src/limits/index.ts';
-import { ownersOfCaller } from '../../../../src/process/runtime/restricting.ts';
-import { standInsOf } from '../../../../src/process/runtime/stand-ins.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 import { limit, newStore } from '../../limits/stores.ts';
 

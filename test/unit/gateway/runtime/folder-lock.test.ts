@@ -2,7 +2,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { thisMachine } from '../../../../src/core/index.ts';
-import { lockFolder } from '../../../../src/process/runtime/folder-lock.ts';
+import { lockFolder } from '../../../../src/gateway/runtime/folder-lock.ts';
 import { tempFolder } from '../../../support/temp.ts';
 import { inTime } from '../../../support/test-clock.ts';
 import { waitFor } from '../../../support/wait.ts';

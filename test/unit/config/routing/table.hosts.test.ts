@@ -10,7 +10,7 @@ import {
   Reach,
   type RouteEntry,
   RouteTable,
-} from '../../../../src/gateway/routing/index.ts';
+} from '../../../../src/config/routing/index.ts';
 import { referenceFind, requestMethod, requestPath, writtenRoute } from './reference-matcher.ts';
 
 /** `api.test/v1/x`, `/v1/x` or `* /v1/x`, perhaps with methods in front; the value is what was written. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { thisMachine } from '../../../../src/core/index.ts';
-import { StateFile } from '../../../../src/process/runtime/state-file.ts';
-import { WholeFile } from '../../../../src/process/runtime/whole-file.ts';
+import { StateFile } from '../../../../src/gateway/runtime/state-file.ts';
+import { WholeFile } from '../../../../src/gateway/runtime/whole-file.ts';
 import { tempFolder } from '../../../support/temp.ts';
 import { FrozenClock } from '../../limits/frozen-clock.ts';
 
