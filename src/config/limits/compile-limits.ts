@@ -26,15 +26,16 @@ interface CompiledLimits {
 export interface KeptLimits {
   /** What buckets share, by all that they depend on and that is not written in each. */
   readonly shared: Kept<unknown, CommonToBuckets>;
-  /** The buckets by name, each with its lines, by what is written of both. */
-  readonly buckets: ReadonlyMap<string, Kept<unknown, BucketWithLines>>;
+  readonly buckets: ReadonlyMap<string, KeptBucket>;
   /** The table of all lines, by these in file order. */
   readonly table: Kept<readonly RouteEntry<model.LimitRouteModel>[], RouteTable<model.LimitRouteModel>>;
 }
 
-interface BucketWithLines {
-  readonly model: model.BucketModel;
-  readonly lines: readonly RouteEntry<model.LimitRouteModel>[];
+interface KeptBucket {
+  /** By what is written of it and of its lines. */
+  readonly bucket: Kept<unknown, model.BucketModel>;
+  /** Its lines, which are new when it is. */
+  readonly lines: Kept<readonly model.BucketModel[], readonly RouteEntry<model.LimitRouteModel>[]>;
 }
 
 /** The lines of `routes:`, by how they are written. */
@@ -63,33 +64,35 @@ export function* compileLimits(
   classes: readonly CallerClaims[] = DEFAULT_CLAIMS,
   before: KeptLimits | null = null,
 ): Steps<CompiledLimits> {
-  const { buckets: written, routes: _, ...others } = config;
+  const { buckets: written, routes, ...others } = config;
   const shared = reuse<unknown, CommonToBuckets>(before?.shared, others, () => ({
     global: compileGlobal(config),
     preflights: compileGlobal(config, true),
     digests: new RecentDigests(),
   }));
   const known = shared === before?.shared ? before : null;
-  const buckets = new Map<string, Kept<unknown, BucketWithLines>>();
-  const byLine = new Map<string, RouteEntry<model.LimitRouteModel>>();
-  for (const [name, bucket] of Object.entries(written)) {
+  const buckets = new Map<string, KeptBucket>();
+  const inOrder = new Map<string, Iterator<RouteEntry<model.LimitRouteModel>, undefined>>();
+  for (const [name, ofFile] of Object.entries(written)) {
     const own = ofBuckets.get(name) ?? [];
-    const kept = reuse<unknown, BucketWithLines>(known?.buckets.get(name), [bucket, own], () => {
+    const old = known?.buckets.get(name);
+    const bucket = reuse<unknown, model.BucketModel>(old?.bucket, [ofFile, own], () => {
       const ofLines = own.flatMap(([line]) => patterns.get(line) ?? []);
       const largestCost = Math.max(1, ...own.map(([, { cost }]) => costAtFirst(cost)));
       const isPriced = own.some(([, { cost }]) => typeof cost === 'object');
-      const context = { lines: ofLines, largestCost, isPriced, config, ...shared.part };
-      const compiled = compileBucket(name, bucket, context);
-      return { model: compiled, lines: own.map(line => compileLine(line, patterns, compiled)) };
+      return compileBucket(name, ofFile, { lines: ofLines, largestCost, isPriced, config, ...shared.part });
     });
-    buckets.set(name, kept);
-    for (const line of kept.part.lines) byLine.set(line.value.line, line);
+    const lines = yield* reuseInSteps(old?.lines, [bucket.part], () =>
+      eachInSteps(own, line => compileLine(line, patterns, bucket.part)),
+    );
+    buckets.set(name, { bucket, lines });
+    inOrder.set(name, lines.part.values());
     yield;
   }
   const lines = yield* eachInSteps(patterns.keys(), line => {
-    const compiled = byLine.get(line);
-    if (compiled === undefined) throw new Error(`the line ${line} was not checked: there is no such bucket`);
-    return compiled;
+    const next = inOrder.get(routes[line]?.bucket ?? '')?.next().value;
+    if (next === undefined) throw new Error(`the line ${line} was not checked: there is no such bucket`);
+    return next;
   });
   yield;
   const table = yield* reuseInSteps(before?.table, lines, () => RouteTable.inSteps(lines));
@@ -131,7 +134,9 @@ function modelOf(
             classes.some(({ issuer }) => issuer !== null),
           ),
     routes: table.part,
-    buckets: Array.from(buckets.values(), ({ part }) => part.model).filter(({ name }) => ofBuckets.has(name)),
+    buckets: Array.from(buckets.values(), ({ bucket }) => bucket.part).filter(({ name }) =>
+      ofBuckets.has(name),
+    ),
     invalidRequests: offenceRule(config.invalid_requests),
     webhookNotFound: offenceRule(config.webhook_not_found),
     ignoredRefusals: offenceRule(config.ignored_refusals),

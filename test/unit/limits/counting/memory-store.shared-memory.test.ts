@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { inNextTurn, type TableMemory } from '../../../../src/core/index.ts';
+import { atOnce, inNextTurn, type TableMemory } from '../../../../src/core/index.ts';
 import { type MemoryStore, mostLimits } from '../../../../src/limits/index.ts';
 import { threadsOf } from '../../../support/shared-memory.ts';
 import { FrozenClock } from '../frozen-clock.ts';
@@ -67,6 +67,18 @@ describe('stores that share their memory', () => {
   test('have their room divided by the main thread, which does not wait for the thread that is inside', async () => {
     at(memories, ONE).whole(() => store(MAIN).share([caller, resource]));
     await turns(3);
+    expect(store(MAIN).counts.partitions).toMatchObject([{ role: 'caller' }, { role: 'resource' }]);
+  });
+
+  test('have it divided anew in steps, between which the main thread does not wait either', async () => {
+    const sharing = store(MAIN).shareInSteps([caller, resource]);
+    const before = store(MAIN).counts.partitions;
+    at(memories, ONE).whole(() => {
+      for (let step = 0; step < 3; step++) expect(sharing.next().done).toBe(false);
+    });
+    expect(store(MAIN).counts.partitions).toEqual(before);
+    await turns(3);
+    atOnce(sharing);
     expect(store(MAIN).counts.partitions).toMatchObject([{ role: 'caller' }, { role: 'resource' }]);
   });
 
