@@ -11,7 +11,7 @@ import { writeGatewayConfig } from '../support/gateway.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { collect, usedBytes } from '../support/memory.ts';
 import { head } from '../support/requests.ts';
-import { dear, runs } from '../support/runs.ts';
+import { runs } from '../support/runs.ts';
 import { startIssuer } from '../support/test-issuer.ts';
 import { waitFor } from '../support/wait.ts';
 import { openSocket, startWsServer } from '../support/web-sockets.ts';
@@ -81,7 +81,7 @@ test(`${RELOADS} reloads leave nothing behind`, async () => {
   expect(timers() - timersBefore).toBeLessThan(20);
 });
 
-dear('an open WebSocket keeps no tokens of others that a replaced configuration remembered', async () => {
+test('an open WebSocket keeps no tokens of others that a replaced configuration remembered', async () => {
   const issuer = await startIssuer();
   const server = (await startWsServer()).echo();
   const { gateway } = await startGatewayOf(issuer, {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Owner, type Permits, ProcessPermits, SharedMemory, Words } from '../../../../src/core/index.ts';
 import { SharedPermits } from '../../../../src/limits/counting/shared-permits.ts';
 import { Random } from '../../../support/random.ts';
+import { runs } from '../../../support/runs.ts';
 
 const CAPACITY = 24;
 const NAMES = ['requests', 'connections', 'requests to api'];
@@ -293,7 +294,7 @@ test('hold for any history of three threads, with deaths, as permits of one proc
   const workers = [1, 2, 3];
   const planes = new Map(workers.map(worker => [worker, planeOf(worker)]));
   const held: { readonly worker: number; readonly name: string; readonly key: string }[] = [];
-  for (let step = 0; step < 5_000; step++) {
+  for (let step = 0; step < runs(20_000, 5_000); step++) {
     const name = random.pick(NAMES);
     const worker = random.pick(workers);
     const permits = planes.get(worker)?.get(name);
