@@ -16,19 +16,20 @@ const LASTING_MS = 1_000;
  * Takes requests from the listeners through the gates to the terminal that serves them, and counts what happened. Each step of this
  * walk is marked in the code: to find one, search this folder for "Step 5".
  *
- * 1. `accept`           makes an exchange of the request, with the current configuration   (gateway.ts, exchange/exchange.ts) 2.
- *  `readHead`         rejects a head that can be read in more than one way              (gates/head.ts) 3. `capacity`         looks
- *  for room in the process, then for its address               (gates/overload.ts) 4. `restrictAddress`  refuses an address that is
- *  restricted or blocked                  (gates/restriction.ts) 5. `findRoute`        finds out where it leads: the route, the
- *  terminal, the pool       (gates/route.ts) 6. `identify`         makes a caller of its token; may wait for keys
- *  (gates/identity.ts) 7. `chooseUpstream`   takes the upstream of its caller where several share a route      (gates/upstream.ts)
- * `upstreamCapacity` takes a place among the requests to its upstream, if there is one (gates/upstream.ts) 8. `limit`
- *  has all its limits decided at once; may wait for them             (gates/limit.ts) 9. `authorise`        refuses what lacks a
- *  valid token or a right, then a place         (gates/authorise.ts)
+ *  1. `accept`           makes an exchange of the request, with the current configuration  (gateway.ts, exchange/exchange.ts)
+ *  2. `readHead`         rejects a head that can be read in more than one way              (gates/head.ts)
+ *  3. `capacity`         looks for room in the process, then for its address               (gates/overload.ts)
+ *  4. `restrictAddress`  refuses an address that is restricted or blocked                  (gates/restriction.ts)
+ *  5. `findRoute`        finds out where it leads: the route, the terminal, the pool       (gates/route.ts)
+ *  6. `identify`         makes a caller of its token; may wait for keys                    (gates/identity.ts)
+ *  7. `chooseUpstream`   takes the upstream of its caller where several share a route      (gates/upstream.ts)
+ *     `upstreamCapacity` takes a place among the requests to its upstream, if there is one (gates/upstream.ts)
+ *  8. `limit`            has all its limits decided at once; may wait for them             (gates/limit.ts)
+ *  9. `authorise`        refuses what lacks a valid token or a right, then a place         (gates/authorise.ts)
  * 10. `serve`            opens the terminal: `forward` sends the request upstream          (gateway.ts, terminals/forward.ts)
  * 11. `head`             passes the response on, with the gateway's own fields           (terminals/forward.ts)
- * `settle`           applies its outcome as soon as its status is known               (gateway.ts, ledger.ts)
- * `leave`            gives up its places as soon as its response is complete          (exchange/exchange.ts)
+ *     `settle`           applies its outcome as soon as its status is known               (gateway.ts, ledger.ts)
+ *     `leave`            gives up its places as soon as its response is complete          (exchange/exchange.ts)
  * 12. `over`             records it once its response is delivered, or never will be      (gateway.ts, ledger.ts)
  *
  * Steps 2 to 9 are the gates: gates/gates.ts has their order with the reason for it. The error that a gate returns answers the
@@ -135,13 +136,13 @@ export class Gateway implements Settler {
     // 12a. Nothing more can be sent.
     response.isOver = true;
     if (!delivered && response.outcome !== 'truncated') response.outcome = 'abandoned';
-    // 12c. Do now what `whole` does, if the client left before it had a complete response.
+    // 12b. Stop everything that still waits or runs for it.
     try {
       stopWork(exchange, delivered);
     } catch (fault) {
       response.error = errors.internalFault(fault);
     }
-    // 12c. Catch up on this if the client left before it had a complete response.
+    // 12c. Do now what `whole` does, if the client left before it had a complete response.
     exchange.whole();
     exchange.place?.leave();
     // 12d. Record it for metrics, the log and spans.

@@ -92,7 +92,7 @@ test('a gateway that starts without Redis says that it misses revocations until 
   expect(await statusOf(local, token)).toBe(200);
   expect(await misses(local)).toEqual({ status: true, page: true, metric: 1 });
   expect(storeLines(local)).toContainEqual(
-    expect.stringMatching(/tokens .* revoked pass here .*on_failure: closed/),
+    expect.stringMatching(/tokens .* revoked are accepted .*on_failure: closed/),
   );
   expect(await closed.gateway.admin('/readyz')).toMatchObject({ status: 503, text: 'waiting for Redis\n' });
   expect(await misses(closed)).toEqual({ status: false, page: false, metric: 0 });

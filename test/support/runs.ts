@@ -14,8 +14,10 @@ function numberFrom(name: string, fallback: number): number {
 const long = numberFrom('WEIR_LONG', 0);
 /** Whether random runs are whole: only then may they start programs of others. */
 export const areWhole = long > 0;
-/** A test that is too dear for `npm test`, where a cheaper one of its kind is: `npm run test:dear` runs those files whole. */
-export const dear = test.runIf(areWhole);
+/** Declares a test that is too dear for `npm test`, where a cheaper one of its kind is: `npm run test:dear` runs those files whole. */
+export function dear(name: string, run: () => Promise<void>): void {
+  if (areWhole) test(name, run);
+}
 /** Repeats all random runs (`WEIR_SEED`): the same in each `npm test`, one a day in `npm run test:long`. */
 const fixedSeed = numberFrom('WEIR_SEED', 20_260_219);
 

@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect } from 'vitest';
-import { dear, seedOfRun } from '../support/runs.ts';
-import { play } from './play.ts';
+import { expect, test } from 'vitest';
+import { seedOfRun } from '../support/runs.ts';
+import { play } from '../world/play.ts';
 
-const MAIN = join(import.meta.dirname, 'main.ts');
+const MAIN = join(import.meta.dirname, '../world/main.ts');
 
-dear('a seed has one history, in a new process, too', async () => {
+test('a seed has one history, in a new process, too', async () => {
   const seed = seedOfRun();
   const { digest } = await play(seed);
   const { stdout } = await promisify(execFile)(process.execPath, [MAIN, '--seed', String(seed)]);
