@@ -68,38 +68,35 @@ describe('weir serve with workers: 2', () => {
     },
   );
 
-  dear(
-    'serves at one address with both, uses a new configuration in all and an invalid one in none, and logs whole lines',
-    async () => {
-      const gateway = await started();
-      await reachAll(gateway, 2);
-      await changeConfig(gateway, { routes: [{ path: '/b', upstream: 'api', authentication: 'none' }] });
-      gateway.signal('SIGHUP');
-      await serves(gateway, 2);
-      const text = await readFile(gateway.configFile, 'utf8');
-      await replaceFile(gateway.configFile, 'upstreams: {}\nroutes: none\n');
-      // Found by watching alone: a signal that comes later than that would have it refused once more.
-      await refusals(gateway, 1);
-      await replaceFile(gateway.configFile, text);
-      const statuses = async () => {
-        const asked = Array.from({ length: 20 }, (_, index) =>
-          gateway.ask(head(index % 2 ? 'GET /a' : 'GET /b')),
-        );
-        return new Set(
-          (await Promise.all(asked)).map(({ status }, index) => `${index % 2 ? 'a' : 'b'} ${status}`),
-        );
-      };
-      // The main thread knows a moment before the workers do.
-      await waitFor('all use it', async () => (await statuses()).size === 2);
-      expect(await statuses()).toEqual(new Set(['b 200', 'a 404']));
-      gateway.signal('SIGTERM');
-      expect(await gateway.exit).toBe(0);
-      const lines = gateway.output.trim().split('\n');
-      for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
-      for (const message of ['listening', 'the new configuration is in use', 'stopped'])
-        expect(lines.filter(line => line.includes(`"msg":"${message}"`))).toHaveLength(1);
-    },
-  );
+  test('serves at one address with both, uses a new configuration in all and an invalid one in none, and logs whole lines', async () => {
+    const gateway = await started();
+    await reachAll(gateway, 2);
+    await changeConfig(gateway, { routes: [{ path: '/b', upstream: 'api', authentication: 'none' }] });
+    gateway.signal('SIGHUP');
+    await serves(gateway, 2);
+    const text = await readFile(gateway.configFile, 'utf8');
+    await replaceFile(gateway.configFile, 'upstreams: {}\nroutes: none\n');
+    // Found by watching alone: a signal that comes later than that would have it refused once more.
+    await refusals(gateway, 1);
+    await replaceFile(gateway.configFile, text);
+    const statuses = async () => {
+      const asked = Array.from({ length: 20 }, (_, index) =>
+        gateway.ask(head(index % 2 ? 'GET /a' : 'GET /b')),
+      );
+      return new Set(
+        (await Promise.all(asked)).map(({ status }, index) => `${index % 2 ? 'a' : 'b'} ${status}`),
+      );
+    };
+    // The main thread knows a moment before the workers do.
+    await waitFor('all use it', async () => (await statuses()).size === 2);
+    expect(await statuses()).toEqual(new Set(['b 200', 'a 404']));
+    gateway.signal('SIGTERM');
+    expect(await gateway.exit).toBe(0);
+    const lines = gateway.output.trim().split('\n');
+    for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
+    for (const message of ['listening', 'the new configuration is in use', 'stopped'])
+      expect(lines.filter(line => line.includes(`"msg":"${message}"`))).toHaveLength(1);
+  });
 });
 
 test('a gateway with workers says which address is taken', async () => {
