@@ -27,10 +27,10 @@ const LASTING_MS = 1_000;
  *  8. `limit`            has all its limits decided at once; may wait for them             (gates/limit.ts)
  *  9. `authorise`        refuses what lacks a valid token or a right, then a place         (gates/authorise.ts)
  * 10. `serve`            opens the terminal: `forward` sends the request upstream          (gateway.ts, terminals/forward.ts)
- * 11. `head`             passes the response on, with the gateway's own fields           (terminals/forward.ts)
- *     `settle`           applies its outcome as soon as its status is known               (gateway.ts, ledger.ts)
- *     `leave`            gives up its places as soon as its response is complete          (exchange/exchange.ts)
- * 12. `over`             records it once its response is delivered, or never will be      (gateway.ts, ledger.ts)
+ * 11. `head`             passes the response on, with the gateway's own fields             (terminals/forward.ts)
+ *     `settle`           applies its outcome as soon as its status is known                (gateway.ts, ledger.ts)
+ *     `leave`            gives up its places as soon as its response is complete           (exchange/exchange.ts)
+ * 12. `over`             records it once its response is delivered, or never will be       (gateway.ts, ledger.ts)
  *
  * Steps 2 to 9 are the gates: gates/gates.ts has their order with the reason for it. The error that a gate returns answers the
  * exchange in place of step 10 (`#conclude`). After that, or while a gate waits, `Exchange.fault` ends it: for a failure of the
@@ -94,7 +94,7 @@ export class Gateway implements Settler {
 
   #review(exchange: Exchange): void {
     this.#noteLasting(exchange);
-    // Nothing is left to refuse. The complete response may also be the refusal that restricted the client: let it read that.
+    // Nothing is left to refuse. A refusal is also sent to its end, since it may be the one that restricted the client.
     if (exchange.response.isWhole || exchange.offenceAtMs !== 0) return;
     const { limiting, clock } = this.#state;
     const stop = exchange.standing.review(limiting, clock);

@@ -84,7 +84,7 @@ export class ConnectionPool extends Pool<UpstreamConnection> implements Connecti
     this.#free(connection);
   }
 
-  /** Makes a connection available for another request, unless waiting ones need the upstream to close it. */
+  /** Makes a connection available for another request, or closes it if all others seem to wait for that. */
   #free(connection: UpstreamConnection): void {
     this.#idle.push(connection);
     if (!this.#isParallel) this.#makeWay();

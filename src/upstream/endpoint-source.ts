@@ -16,7 +16,7 @@ export interface SourcedEndpoint extends EndpointAddress {
  * Endpoints in two lists are the same if host and port are the same.
  */
 export interface EndpointSource {
-  /** The addresses that requests may go to now. Each change makes a new list. Empty until the first lookup. */
+  /** The addresses that requests may go to now. Each change makes a new list. Empty until a name has been looked up. */
   readonly endpoints: readonly SourcedEndpoint[];
   /** Why the last lookup failed, so that the list is empty or outdated; `null` if it did not fail. */
   readonly fault: Error | null;

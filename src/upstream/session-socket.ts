@@ -111,7 +111,7 @@ export class SessionSocket {
     return this.#isReading();
   }
 
-  /** Continues with another slab while calls still hold parts of this one. */
+  /** Reads on behind the bytes that calls still hold parts of, in another slab if this one has too little room. */
   #moveOn(count: number): void {
     if (this.#slab.lent) this.#from += count;
     else this.#from = 0;

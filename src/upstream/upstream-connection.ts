@@ -277,7 +277,7 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     else this.#share.idle(this);
   }
 
-  /** Gives the connection to this owner, unless it already belongs to it. Returns false if it must close. */
+  /** Gives the connection to this owner, unless it already has one. Returns false if it must close. */
   #isOwnedBy(owner: ConnectionOwner | null): boolean {
     if (this.owner !== null) return true;
     if (owner === null || !owner.keep(this)) return false;
@@ -318,7 +318,7 @@ export class UpstreamConnection implements RequestWriterOwner, Reader, OwnedConn
     return this.#response.inBody ? 'truncated' : kind;
   }
 
-  /** Whether no byte of the request was sent. If its client broke off the body, the upstream then never sees the request. */
+  /** Whether no byte of the request was sent, so that it may be sent again. Not if its client broke off the body. */
   #isUnsent(cause: unknown): boolean {
     return !(cause instanceof BrokenRequest) && (this.#phase === 'proving' || this.#sending.isUnsent);
   }

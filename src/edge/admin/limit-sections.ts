@@ -71,7 +71,7 @@ export function callerSections({ callers, atMs }: GatewayStatus): HtmlPart[] {
   if (callers === null) return [HIDDEN];
   const { refusedMost, refusedNetworks, nearLimit, mostInFlight } = callers;
   return [
-    // Limits and restrictions count refusals separately, so add them.
+    // `count` includes the refusals by restriction. Show the two apart.
     callerSection('Callers refused most', 'hour', refusedMost, atMs, [
       ['By limits', each => span(each.count - each.restricted, each.maxCount - each.restricted)],
       ['By restriction', each => counted(each.restricted)],

@@ -26,7 +26,7 @@ export interface HoldingConnection {
   readonly socket: Socket;
   /** Bytes of responses that its client has taken, as far as Node.js knows. */
   readonly takenBytes: number;
-  /** Counts what the connection holds again: some of it may have been written since. */
+  /** Updates the count of what the connection holds: some of it may have been written since. */
   count(): void;
   /** Ends the connection at once, and releases everything it holds. */
   cut(): void;
@@ -127,7 +127,7 @@ export class Holding implements RosterEntry {
   }
 
   /**
-   * Called when nothing more is waiting, or when another response begins. Not when the socket has drained for a moment: a response
+   * Called when nothing is waiting any more, or when a response is over. Not when the socket has drained for a moment: a response
    * to a slow client continues at once.
    */
   rest(): void {
@@ -294,7 +294,7 @@ export class Buffered implements TurnTask {
     for (let kind = 0; kind < CLASSES && excess > 0; kind++) {
       const everywhere = this.#sumOf(kind);
       const mine = parts[kind] ?? [];
-      // Each thread closes its own fraction of the connections in a class.
+      // Each thread closes the same fraction of what it holds in a class.
       const share = Math.min(1, excess / Math.max(1, everywhere));
       connections += this.#cut(mine, share * bytesOf(mine), kind);
       excess -= everywhere;

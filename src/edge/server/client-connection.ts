@@ -33,7 +33,7 @@ export interface ClientConnection {
   refuse(error: GatewayError): void;
   /** Checks for timeouts. Called twice a second. */
   sweep(nowMs: number): void;
-  /** Closes the connection once its request or handshake in progress is done. */
+  /** Closes the connection once its handshake or the requests in progress on it are done. */
   drain(): void;
   /** Asks the client, with its next response, to reconnect. Absent in a stage that serves no requests. */
   retire?(): void;

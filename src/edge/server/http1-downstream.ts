@@ -21,7 +21,7 @@ export interface ConnectionSide {
   readonly memory: ConnectionMemory;
   /** True if every response is the last of its connection. */
   readonly draining: boolean;
-  /** Returns the `Date` and `Connection` fields for a response head that is written now. */
+  /** Returns what a response head written now says about its date, keeping the connection, and chunks. */
   terms(kept: boolean, chunked: boolean): ResponseTerms;
   /** Whether this many further bytes may be kept. */
   hasRoomFor(bytes: number): boolean;

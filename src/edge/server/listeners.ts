@@ -14,8 +14,8 @@ import { Tunnels } from './tunnels.ts';
 
 const SWEEP_MS = 500;
 /**
- * How often a thread checks whether all threads together hold too much. The excess may be noticed in a thread whose own clients all
- * read.
+ * How often a thread checks whether all threads together hold too much. Otherwise only another thread may notice, whose own clients
+ * all read.
  */
 const CHECK_MS = 50;
 

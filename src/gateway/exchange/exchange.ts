@@ -450,7 +450,7 @@ export function limitsConsumedBy(
   // A preflight carries no token, so its route's policies do not apply to it.
   if (isPreflight || route === null) return 'global';
   const exempt = isOfFile(route) && route.globalLimitExempt;
-  // No service is involved, so a redirect by the gateway consumes no bucket.
+  // No service is involved, so a redirect by the gateway consumes no units of a bucket.
   if (kind === 'slash') return exempt ? 'none' : 'global';
   return limitsOf(authentication, shortfall === null ? callerClass : 'address', exempt);
 }

@@ -102,7 +102,7 @@ function completedReport(
 }
 
 /**
- * When the limit resets, if the upstream sends both fields. If it sends only one, it gets none from the gateway, whose value could
+ * When the limit resets, if the upstream sends both fields. A single one is not used: the gateway's value for the other could
  * contradict it.
  */
 function resetIn(

@@ -157,7 +157,7 @@ class Forwarding implements CallSink, UpstreamLeg {
   readonly #state: GatewayState;
   #call: TransportCall | null = null;
   #attempts = 0;
-  /** True while an attempt is sent: from the call of the transport until that fails or is given up. */
+  /** True from when the request is sent until that fails, or is given up before the upstream knows of it. */
   #isSent = false;
   /** True if an attempt failed that the upstream may have acted on. */
   #hasActed = false;

@@ -61,7 +61,7 @@ export class KeySet {
   #retired: boolean;
   #closed = false;
 
-  /** Continue the version: remembered refusals depend on it. */
+  /** @param before keys already known for the same issuer, used until the first fetch succeeds */
   constructor(options: KeySetOptions, dependencies: KeySetDependencies, before: KeySet | null = null) {
     this.#options = options;
     this.#dependencies = dependencies;

@@ -4,7 +4,7 @@ import type { Tenants } from '../../core/index.ts';
 export interface AccessTokenOptions {
   /** The `iss` of every token, compared character by character. */
   readonly issuer: string;
-  /** Set if tokens have a claim in place of a part of `issuer`; `null` if their `iss` must equal `issuer`. */
+  /** Set if the `iss` of tokens has the value of a claim in place of a part of `issuer`; `null` if it must equal `issuer`. */
   readonly tenants: Tenants | null;
   /** Whether tokens of other issuers are accepted as well. Principals then begin with the issuer. */
   readonly isOneOfSeveral: boolean;
@@ -14,8 +14,8 @@ export interface AccessTokenOptions {
   readonly audienceClaim: string;
   /**
    * How to distinguish an access token from an ID token.
-   * - `access`: by the marks of the standards, and its audience
-   * - a claim: by that as well, which only access tokens have
+   * - `access`: by the marks of the standards, or else by its audience
+   * - a claim: by the marks of the standards, or else by this claim, which only access tokens have
    * - `access_or_id`: not at all, so ID tokens without a mark are accepted
    */
   readonly tokenKind: 'access' | 'access_or_id' | ClaimMark;

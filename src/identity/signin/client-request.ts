@@ -97,7 +97,7 @@ export class ProviderClient {
     throw this.#withCause(fault);
   }
 
-  /** Adds a likely cause to a refusal of the gateway as a client: another way to authenticate. */
+  /** Adds the likely cause if the provider refuses the gateway as a client: it has to authenticate in another way. */
   #withCause(fault: ProviderFault): ProviderFault {
     const { kind } = this.#options.clientAuthentication;
     const taken = this.metadata?.clientAuthentications;

@@ -129,7 +129,10 @@ function questionOfGroup(
   return { client: null, bucket, value, className: 'user', group: groupName(group, issuer) };
 }
 
-/** The issuer that begins the names of groups; `null` for groups of tenants, which are given in full: `ISSUER GROUP`. */
+/**
+ * The issuer that begins the names of groups; `null` if there is only one issuer. Also `null` for groups of tenants, which are given
+ * in full: `ISSUER GROUP`.
+ */
 function issuerOfGroups(options: AccessTokenOptions | undefined): string | null {
   return options?.isOneOfSeveral === true && options.tenants === null ? options.issuer : null;
 }

@@ -11,9 +11,7 @@ export interface Http2RequestHead {
   readonly target: string;
   /** The header fields; `:authority` comes first, as `host`. */
   readonly fields: Fields;
-  /**
-   * Names of the fields that the client marked as never indexed, which must be forwarded with that mark. Secrets always have it.
-   */
+  /** Names of the fields that the client marked as never indexed, to be forwarded with that mark. Secrets always have it. */
   readonly neverIndexed: FieldNames;
   readonly framing: RequestFraming;
   /** Size in bytes that the head would have in HTTP/1.1. */

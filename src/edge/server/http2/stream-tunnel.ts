@@ -4,7 +4,7 @@ import { ErrorCode, type ServerStream } from '../../../wire/http2/index.ts';
 import type { ReadTerms } from '../read-pace.ts';
 import { StreamReadPace } from './stream-read-pace.ts';
 
-/** How long a client may take no bytes once the WebSocket is to end. */
+/** How long a client may take to read the rest once the WebSocket is to end. */
 const END_SOON_MS = 5_000;
 
 /** A stream whose request became a WebSocket (RFC 8441): bytes both ways. A reset corresponds to the end of a connection. */
