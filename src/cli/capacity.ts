@@ -29,7 +29,7 @@ export function parseLoad(text: string): Load {
   return load;
 }
 
-/** How many pods the load needs for each scarce resource. */
+/** The resources of a pod, one of which decides how many pods a load needs. */
 type Resource = 'processor' | 'memory' | 'max_websockets' | 'file descriptors';
 
 export type Capacity = ReturnType<typeof capacityOf>;
@@ -37,6 +37,7 @@ export type Capacity = ReturnType<typeof capacityOf>;
 /**
  * How many pods of a configuration a load needs, and what they consume, by the formula of docs/capacity.md. Without Redis each pod
  * counts alone.
+ *
  * @param figures default: the measured ones
  */
 export function capacityOf(snapshot: Snapshot, load: Load, figures: CapacityFigures = FIGURES) {

@@ -178,9 +178,7 @@ function nameOf({ bucket, class: callerClass, part, at, period }: SuggestedLimit
   return `${bucket ?? 'global'}, ${who}${at === null ? '' : `, ${period}`}`;
 }
 
-/**
- * Notes that limits taken from a claim have no suggestion: each caller's number is part of its contract, so measuring says nothing.
- */
+/** Notes what the logs cannot show about the numbers next to a claim: each caller's own number is sold, and not measured. */
 function claimNotes(limit: SuggestedLimit, limits: readonly SuggestedLimit[]): Note[] {
   const { bucket, class: callerClass, claim, part, highestSaid, suggested } = limit;
   if (part === null) return [];
@@ -254,7 +252,7 @@ function keysOf({ bucket, class: name }: SuggestedLimit): readonly (readonly str
   return bucket === null ? quotaPaths(name).slice(0, 1) : quotaPaths(name);
 }
 
-/** The callers of a limit that does not belong to a class. */
+/** Names for what was measured where it is not a class of callers. */
 const GROUP_NAMES: Readonly<Record<string, string | undefined>> = {
   group: 'groups',
   resource: 'main values',

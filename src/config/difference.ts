@@ -55,7 +55,8 @@ export function compareTimes(key: string, now: number | null, before: number | n
 /**
  * Compares two ways to treat a request, of which one is stricter.
  *
- * @param now whether the stricter way applies now @param what the stricter way, in words
+ * @param now whether the stricter way applies now
+ * @param what the stricter way, in words
  */
 export function compareStrictness(now: boolean, before: boolean, what: string): Difference | null {
   if (now === before) return null;

@@ -108,7 +108,7 @@ function compile(gateway: GatewayConfig, limits: LimitsConfig): Snapshot {
   return atOnce(compileData(dataOf(sources), 1, null));
 }
 
-/** No test sends requests to a provider, so the gateway needs no client there. */
+/** No test sends requests to a provider, so the gateway needs no secret there. */
 function withoutClients({ identity_provider: one, identity_providers: several, ...others }: GatewayConfig) {
   const none = { client_authentication: 'none' } as const;
   return {

@@ -93,7 +93,10 @@ interface Context {
   readonly exempt: boolean;
 }
 
-/** The words for one caller and for several callers of the built-in classes. */
+/**
+ * Returns the caller classes to describe: all of the route, or the one that the requested class counts as on this route. If that
+ * is another one, says why.
+ */
 function callersOf(
   route: RouteModel,
   identity: IdentityModel | null,

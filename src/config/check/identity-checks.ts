@@ -99,7 +99,7 @@ function checkSole(file: ConfigFile, root: RawMap, hasTokens: boolean): void {
   file.add(['access_tokens'], `missing key "audience": ${AUDIENCE_EXPECTED}`);
 }
 
-/** Checks access_tokens without a provider: only keys for API keys have an effect then. */
+/** Checks access_tokens without a provider: only `identity_headers` has an effect then, for callers with API keys. */
 function checkTokensAlone(file: ConfigFile, { access_tokens: tokens, api_keys: keys }: RawMap): void {
   const useless =
     keys === undefined

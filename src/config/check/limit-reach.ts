@@ -204,7 +204,7 @@ function quotasIn(written: unknown): readonly (readonly [readonly (string | numb
   ];
 }
 
-/** Describes which quota of `bound` keeps `quota` from ever being reached; `null` if none does. */
+/** Returns the quota of `bound` that keeps `quota` from ever being reached; `null` if none does. */
 function hidingIn(bound: Quota | null, quota: Quota, isSmooth: boolean): Quota | null {
   return (bound === null ? [] : quotasOf(bound)).find(each => neverReached(quota, each, isSmooth)) ?? null;
 }

@@ -79,7 +79,7 @@ function overlap(one: Tenants, other: Tenants): boolean {
   return mayBeOf(one, other) || mayBeOf(other, one);
 }
 
-/** The only tenant of `one` that `other` may also have is the one whose name its own text begins with. */
+/** If the issuers of `other` begin with more fixed text, only the tenant of `one` that this text names may be of both. */
 function mayBeOf(one: Tenants, other: Tenants): boolean {
   if (one.before === other.before) return one.after === other.after;
   if (!other.before.startsWith(one.before)) return false;

@@ -49,7 +49,7 @@ export class SecretLines {
     return masked.length > 60 ? `${masked.slice(0, 60)}...` : masked;
   }
 
-  /** Replaces a message about a line with a secret: in quotes, that would be rejected as well. */
+  /** Replaces a message about a line with a secret: if it advises quotes, in those the secret would be rejected as well. */
   advise(error: PlacedError): PlacedError {
     const key = this.#lines.get(error.line);
     if (key === undefined || !/in quotes|not valid YAML/.test(error.message)) return error;
@@ -70,8 +70,8 @@ export class SecretLines {
 }
 
 /**
- * Finds the lines of `text` with a misspelt form of one of `keys`, whatever characters are between its letters. If nothing follows
- * the key, the next line as well. A key with a variable as its value does not count.
+ * Finds the lines of `text` with one of `keys` or a misspelt form of it, whatever characters are between its letters. If nothing
+ * follows the key, the next line as well. A key with a variable as its value does not count.
  */
 function misspeltLines(text: string, keys: readonly string[]): ReadonlySet<number> {
   const lines = new Set<number>();

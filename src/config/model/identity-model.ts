@@ -49,7 +49,7 @@ export interface ProviderModel {
   readonly provider: ProviderOptions;
   /** The gateway's client settings; `null` if the gateway only verifies its tokens. */
   readonly client: ClientOptions | null;
-  /** How the gateway asks it about tokens; `null` if it cannot, because it is not a client there. */
+  /** How the gateway asks it about tokens; `null` if it cannot, because it does not authenticate there. */
   readonly introspection: IntrospectionOptions | null;
   /** How users sign in; `null` if users do not sign in here. */
   readonly signIn: SignInOptions | null;

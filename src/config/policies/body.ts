@@ -3,9 +3,9 @@ import { compareMaxima, compareSizes } from '../difference.ts';
 import { formatRate, formatSize, rateOrOff, sizeOrNone } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
-/** The default terms, one object for possibly ten thousand routes. */
+/** The default minimum rate of request bodies, in bytes per second. */
 export const MIN_BODY_RATE = 240;
-/** The default terms, which ten thousand routes may share. */
+/** The default terms, one object for possibly ten thousand routes. */
 const USUAL: BodyTerms = { maxBytes: null, minBytesPerS: MIN_BODY_RATE, deadlineMs: null };
 
 export const body = routePolicy({

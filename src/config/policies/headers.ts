@@ -164,7 +164,7 @@ function checkEdits(route: RouteInFile, key: string, whyNot: WhyNot): void {
   }
 }
 
-/** Reports empty maps, unless validation reports their content. */
+/** Reports maps that change nothing, unless validation reports their content. */
 function addEmpty(route: RouteInFile, key: string, edits: RawMap): void {
   const isSound = Object.entries(edits).every(
     ([part, value]) =>

@@ -144,13 +144,13 @@ const PATH = `(?=/)(?:/${oneOf(LITERAL, PARAMETER)})*(?:/\\*\\*)?/?`;
 /** `parseGrpcPattern`. */
 const GRPC_CALLS = `${IDENTIFIER}(?:\\.${IDENTIFIER})*/${oneOf(IDENTIFIER, '\\*')}`;
 
+const ANY_CASE = [...ROUTABLE_METHODS, 'CONNECT', 'TRACE', 'PRI', 'ANY', 'ALL', GRPC_METHOD].map(word =>
+  word.replace(/[A-Z]/g, letter => `[${letter}${letter.toLowerCase()}]`),
+);
 /**
  * The methods that `whyNoMethod` accepts: those that gateways know, and other tokens that are neither spellings of those nor words
  * with another meaning.
  */
-const ANY_CASE = [...ROUTABLE_METHODS, 'CONNECT', 'TRACE', 'PRI', 'ANY', 'ALL', GRPC_METHOD].map(word =>
-  word.replace(/[A-Z]/g, letter => `[${letter}${letter.toLowerCase()}]`),
-);
 const METHOD = oneOf(
   ...ROUTABLE_METHODS,
   `(?!${oneOf(...ANY_CASE, '\\*')}\\s)${METHOD_PATTERN.source.slice(1, -1)}`,
