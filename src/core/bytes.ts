@@ -93,7 +93,7 @@ export class GrowingBytes {
   }
 }
 
-/** How long a receiver may take no bytes once the stream is to end. */
+/** How long a receiver has to take the remaining bytes once the stream is to end. */
 const END_SOON_MS = 5_000;
 
 /** A socket whose protocol was switched. Before the switch, only `close` may have listeners. */

@@ -34,18 +34,18 @@ export interface ProcessPart {
   readonly permits: NewPermits;
   /** Counts what happened recently. */
   readonly rates: NewRate;
-  /** Returns what the threads of this process tell each other under this name. The caller knows the type of its items. */
+  /** Returns the topic with this name among the threads of this process. The caller knows the type of its items. */
   topic<Item>(name: string, scope: 'process'): Topic<Item>;
-  /** Returns what all gateways of the service tell each other, as far as `carry` reaches. */
+  /** Returns the topic among all gateways of the service, as far as `carry` reaches. */
   topic(name: string, scope: 'service'): ServiceTopic;
   /**
-   * Has topics of the service carried further, such as by Redis. For the main thread, before they are joined: so those who join a
-   * topic need not know who carries it, nor how many do.
+   * Has topics of the service carried further, for example by Redis. Only in the main thread, before the topics are joined: so the
+   * code that joins a topic need not know what carries it.
    */
   carry(facts: Facts): void;
   /**
-   * Returns a function that asks the main thread: there it is `answer` itself. In a worker `answer` is not used, and the function
-   * rejects if `answer` does. Question and answer stand in one place, so that their types agree: all threads run the same code.
+   * Returns a function that asks the main thread, where it is `answer` itself. A worker does not use its own `answer`. Rejects if
+   * `answer` rejects. Question and answer stand in one place, so that their types agree: all threads run the same code.
    */
   question<Asked, Answer>(
     name: string,

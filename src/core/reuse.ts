@@ -34,7 +34,7 @@ export function* reuseInSteps<Part, Whole>(
   return isKept ? before : { key: parts, part: yield* make() };
 }
 
-/** Whether two keys are equal: for parts that take over something of a previous one, although they are new. */
+/** Whether two keys are equal. For new parts that take over something from a previous part. */
 export function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   // Most lists contain objects that a reload has reused. Comparing them in depth takes 20 times as long.

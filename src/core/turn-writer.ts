@@ -6,7 +6,7 @@ export interface GatheredBytes {
   /** Returns what was collected. The next byte overwrites it, unless `lend` was called: then it stays. */
   take(): Buffer;
   lend(): void;
-  /** Called when everything lent may be overwritten. Not called for bytes of a failed write, which the garbage collector frees. */
+  /** Called when everything lent may be overwritten. Some is never given back: the garbage collector frees it. */
   giveBack(): void;
   /** Whether the system accepts more. Set after each write: while false, no more should be collected than necessary. */
   writable: boolean;
@@ -39,7 +39,7 @@ export class TurnWriter implements TurnTask {
   readonly #written: () => Written | undefined;
   readonly #left: () => void;
   #phase: WriterPhase = 'held';
-  /** True while the system has not taken everything written. */
+  /** True from a write after which the socket wants no more, until its `drain`. */
   #isFull = false;
   /** How often something was written. */
   writes = 0;
@@ -64,7 +64,7 @@ export class TurnWriter implements TurnTask {
     socket.on('drain', () => this.#onDrain());
   }
 
-  /** True while so much that was written has not been taken by the system that no more is written. */
+  /** True while so much waits for the system that no more is written. */
   get isFull(): boolean {
     return this.#isFull;
   }

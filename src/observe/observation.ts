@@ -197,7 +197,7 @@ const FROM_MAIN_THREAD: ReadonlySet<string> = new Set<
   keyof core.AuthListener | keyof core.SignInListener | keyof core.UpstreamListener
 >(['keySetLoaded', 'keySetFailed', 'discovered', 'addressesChanged', 'lookupFailed', 'lookupWorks']);
 
-/** The type of all methods of listeners: none has more than two arguments. */
+/** The type of all methods of listeners: none has more than three arguments. */
 type Hook = (first: unknown, second: unknown, third: unknown) => void;
 
 /** Called when a listener throws. `method`: the method of the listener. Must not throw. */

@@ -48,7 +48,7 @@ export interface IdentityDependencies extends Pick<System, 'clock' | 'random' | 
 
 /** Identifies callers by their tokens and signs users in, at one or more providers. */
 export class Identity {
-  /** The same object while nothing changes: what connections remember about their tokens depends on it. */
+  /** Stays the same object while nothing changes, because connections remember tokens by their verifier. */
   readonly verifier: TokenVerifier;
   /** Signs users in; `null` if no provider does. */
   readonly signIn: SignIn | null;
@@ -406,7 +406,7 @@ class ProviderIdentity {
     return this.#parts.introspection.part?.ask(token, maxAgeMs, address) ?? null;
   }
 
-  /** @param about the key of its questions: those about opaque tokens have their own limit, since anyone can cause them */
+  /** @param about what its questions are about: those about opaque tokens have their own limit, since anyone can cause them */
   #newIntrospection(
     { clock, listener, permits, issuers }: ProviderIdentityDependencies,
     about: About,

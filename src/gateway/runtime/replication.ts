@@ -83,7 +83,7 @@ function shareRestrictions(
  */
 export function shareResets(part: ProcessPart, randomBytes: RandomBytes, forget: () => void): () => void {
   const resets = part.topic('reset', 'service');
-  // A reset takes effect at once, so nobody has to learn of it later.
+  // A reset takes effect at once, so threads that join later need not learn of it.
   resets.join({ learn: forget, everything: () => [] });
   return () => resets.post({ name: randomName(randomBytes), value: 0, forMs: RESET_MS });
 }

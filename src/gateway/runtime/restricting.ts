@@ -76,7 +76,7 @@ export class Blocked {
 
   /** @param key the key of the address */
   hasAddress(key: string, address: string): boolean {
-    // The list may name one IPv4 address embedded in IPv6 without the others of its key.
+    // The lists may contain one IPv6 address that embeds an IPv4 address, without the others of its key.
     const name = isEmbedded(address, key) ? address : key;
     const known = this.#known.get(name);
     if (known !== undefined) return known;
@@ -109,8 +109,7 @@ export function noteRefusal(
   { by, atOnce, sharedKey, otherParts, retryAfterMs }: limits.Decision,
   { address, principal, isPreflight }: RefusedSender,
 ): void {
-  // With `otherParts`, a resource's limit may refuse as well, but only the counter that this caller's further values share is the
-  // caller's own.
+  // With `otherParts`, `by` may be the limit of a resource: the counter that refused is the caller's own for its further values.
   const refused = atOnce ? set.concurrent : by;
   if (sharedKey || refused === null || isPreflight) return;
   const part = otherParts ? OTHER_PARTS : main;

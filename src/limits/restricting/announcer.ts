@@ -5,8 +5,8 @@ import { isNamed } from './restriction.ts';
 /** Those who are told of restrictions: the other threads of this process, and other gateways. */
 export interface Others {
   /**
-   * Whether this thread does what happens once per process: when a client starts over, its offences are forgotten by the thread
-   * that ended its restriction, or else, if that was in another process, by the main one.
+   * Whether this is the main thread, which does what must happen once per process. When a restriction ends, the client's offences
+   * are forgotten by the thread that ended it, or by the main thread if another process did.
    */
   readonly isMain: boolean;
   /** A restriction began or was prolonged here, and they adopt it. */

@@ -129,7 +129,6 @@ export function storeMetrics(set: MetricSet) {
       skipped.count += skippedFacts;
     },
     subscribed: refusal => subscribed.set(refusal === null ? 1 : 0),
-    // The log names the replicas with other clocks.
     beat: (roundTripMs, clockAheadMs, replicas) => {
       roundTrip.observe(roundTripMs / 1_000);
       clockAhead.set(clockAheadMs / 1_000);

@@ -11,7 +11,7 @@ import type { KeptState } from '../../gateway/runtime/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import type { ReportExtent, WorkerReport, WorkerReports } from './worker-reports.ts';
 
-/** What every thread of a gateway needs in addition to its configuration. */
+/** What a gateway needs in addition to its configuration, with or without workers. */
 export interface StartOptions {
   readonly system: System;
   readonly log: Logger;

@@ -128,7 +128,7 @@ export class ControlPlane implements Workers {
     const prepared = new Set<Plane>();
     // Workers that begin to serve meanwhile prepare it as well.
     for (let planes = this.#serving(); planes.length > 0; ) {
-      // Wait until all have refused: the next configuration gets the same number.
+      // Waits for all of them even if one refuses: the next configuration gets the same number.
       const outcomes = await Promise.allSettled(planes.map(plane => this.#prepare(plane, config)));
       const refusal = outcomes.find(outcome => outcome.status === 'rejected');
       if (refusal !== undefined) {
@@ -272,7 +272,7 @@ export class ControlPlane implements Workers {
       await this.#join(plane, this.#addresses);
       this.#options.log.info({ type: 'worker', worker }, 'a new worker has taken its place');
     } catch (error) {
-      // If it has already ended, `ended` reports that.
+      // If it has already ended, `#ended` reports and counts that.
       plane.hosted.end();
       // All workers end, including this one.
       if (this.#ending) return;

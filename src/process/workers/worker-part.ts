@@ -46,7 +46,7 @@ export class WorkerPart extends ThreadPart implements ProcessPart {
     };
   }
 
-  /** The main thread does that for all. */
+  /** The main thread carries topics to Redis and files for all threads. */
   carry(): void {}
 
   question<Asked, Answer>(name: string): (asked: Asked) => Promise<Answer> {

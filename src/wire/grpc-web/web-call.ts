@@ -38,8 +38,8 @@ export function trailersOnly(trailers: Fields, isText: boolean): { contentType: 
 }
 
 /**
- * Request fields that belong to gRPC-Web, or encode the whole body. They are not forwarded, because the gateway sends plain gRPC
- * and may append trailers to its messages.
+ * Request fields that belong to gRPC-Web, or ask for an encoding of the whole response. They are not forwarded: the service gets
+ * plain gRPC, and the gateway appends the trailers to the messages of its response.
  */
 const OF_WEB = new Set(['x-grpc-web', 'accept', 'accept-encoding']);
 /** Response fields that are wrong once the trailers are in the body. */

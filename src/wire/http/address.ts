@@ -98,9 +98,7 @@ export function isListed(address: string, key: string, list: AddressSet): boolea
 /** The client as trusted proxies report it, and what it claims about itself. */
 interface ForwardedClient {
   readonly address: string;
-  /**
-   * The entry to the left of the address in `X-Forwarded-For`, which only the client at `address` has written; `null` if absent.
-   */
+  /** The entry to its left in `X-Forwarded-For`, which no trusted proxy confirms; `null` if absent. */
   readonly claim: string | null;
 }
 

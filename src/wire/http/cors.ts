@@ -65,10 +65,7 @@ export function corsFields(
   return [...originFields(rules, origin), 'Access-Control-Expose-Headers', all + exposedToo, ...vary];
 }
 
-/**
- * Appends names to a list, each once, ignoring letter case: those that the service's lists contain. Leaves out texts that are not
- * field names.
- */
+/** Appends the names in these lists to a list, each once, ignoring letter case. Leaves out texts that are not field names. */
 function appendNames(list: string, more: readonly string[]): string {
   if (more.length === 0) return '';
   const known = new Set(list.toLowerCase().split(', '));

@@ -1,6 +1,6 @@
 /** Names of request fields that servers and frameworks trust unchecked, and what they conclude from them. */
 export interface ReservedFields {
-  /** What a service would conclude from them if a client sent them. */
+  /** The products that write or read them, for the docs. */
   readonly by: string;
   /** What a service would conclude if a client sent them. */
   readonly tells: string;
@@ -36,7 +36,7 @@ export const OVERRIDES: readonly ReservedFields[] = [
  */
 export const INTERNAL: readonly ReservedFields[] = [
   {
-    // Listed in filterInternalHeaders() and stripInternalHeaders() of Next.js. The second was exploited by CVE-2025-29927.
+    // Listed in filterInternalHeaders() and stripInternalHeaders() of Next.js. CVE-2025-29927 is about the second.
     by: 'Next.js',
     tells: 'which route, path and status were chosen, and that the middleware, which checks access, has run',
     names: [

@@ -11,7 +11,7 @@ interface Sent {
   readonly address: string;
   /** Where the client sent its request. */
   readonly client: AskedAddress;
-  /** The first segments of the path, which the service does not get, as received; '' for none. */
+  /** The first segments of the path, which the service does not get, as they matched; '' for none. */
   readonly prefix: string;
 }
 

@@ -191,7 +191,7 @@ function isDotSegment(path: string, start: number): boolean {
 
 /**
  * Whether the segment at `start` is only a parameter (`;x`). Backends that cut parameters off see an empty segment there. At the
- * end of a path (`/app/;jsessionid=1`) this is harmless; elsewhere, backends that merge slashes read another path.
+ * end of a path (`/app/;jsessionid=1`) they see a slash at its end; elsewhere, those that merge slashes read another path.
  */
 function beginsParameter(path: string, start: number): boolean {
   return path.charCodeAt(start) === SEMICOLON || path.startsWith('%3B', start);

@@ -81,7 +81,7 @@ export class TokenPlaces {
   #cut(name: string, value: string): string {
     if (name === 'cookie') return this.#cutCookie(value);
     if (!TELL_PAGES.has(name)) return value;
-    // A `Referer` has no fragment (RFC 9110, 10.1.3). One that is there anyway may contain a token, as a query does.
+    // A page has no fragment here (RFC 9110, 10.1.3). One that is sent anyway may contain a token, as a query does.
     const [page = ''] = value.split('#', 1);
     const at = page.indexOf('?');
     return at === -1 ? page : page.slice(0, at) + this.cutQuery(page.slice(at));

@@ -66,7 +66,7 @@ export function requestHead(request: OutgoingRequest, closes = false): string {
 
 /** Is notified how the sending of a request ends. */
 export interface RequestWriterOwner {
-  /** Called when the body broke off: the upstream must not see a complete request. */
+  /** Called when the last byte of the request is written. */
   requestSent(): void;
   /** Called when the body broke off: what the upstream got must not look like a complete request. */
   requestBroken(): void;

@@ -318,7 +318,7 @@ describe('a client is at fault', () => {
   });
 
   test.each<[string, number, Buffer[]]>([
-    ['with a stream with an even number', 1, [get(2)]],
+    ['with a stream of an even number', 1, [get(2)]],
     ['with a stream below one that was opened', 1, [get(5), get(3)]],
     ['with the first stream behind another', 1, [get(5), get(1)]],
     ['with a stream below one that was opened, before the last', 1, [get(5), get(7), get(3)]],
