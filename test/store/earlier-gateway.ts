@@ -7,6 +7,7 @@ import {
   type Limit,
   type LimitSet,
   type LimitsByRole,
+  OTHER_PARTS,
 } from '../../src/limits/index.ts';
 import { defineScript, type RedisScript, replyTo } from '../../src/limits/redis/connection/index.ts';
 import { Keys } from '../../src/limits/redis/store/keys.ts';
@@ -94,9 +95,22 @@ export class EarlierGateway {
     return { admitted, leave };
   }
 
-  async refund(limit: Limit, part: string, window: number, cost: number): Promise<void> {
+  async refund(
+    limit: Limit,
+    part: string,
+    window: number,
+    cost: number,
+    owner: string | null,
+  ): Promise<void> {
     const args = [textOf([limit], 1), String(window), 'refund', String(cost)];
-    await this.#run(REFUND, [this.#keys.shared(limit, part)], args);
+    await this.#run(REFUND, [this.#counterKey(limit, part, owner)], args);
+  }
+
+  #counterKey(limit: Limit, part: string, owner: string | null): string {
+    if (owner === null || (isSharedRole(limit.role) && part !== OTHER_PARTS))
+      return this.#keys.shared(limit, part);
+    const caller = this.#keys.caller(owner);
+    return part === OTHER_PARTS ? this.#keys.others(caller, limit) : this.#keys.own(caller, limit, part);
   }
 
   async #ask({ limits, text }: Trip, asked: Asked, trip: string, lease: Lease | null): Promise<Reply> {
