@@ -149,6 +149,8 @@ test('messages come to subscribers, who are told whenever the subscription is in
   await two.command('publish', `${two.prefix}news`, 'first');
   await waitFor('it is heard', () => heard.length === 1);
   await server.kill();
+  // Without this, one may be connected again before the other knows that its connection is dead.
+  await waitFor('the other noticed it', () => !two.isReady);
   await server.start();
   await waitFor('the subscription is in force again', () => inForce === 2);
   await waitFor('the other is ready again', () => two.isReady);
