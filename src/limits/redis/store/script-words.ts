@@ -68,7 +68,7 @@ export const REPLY = {
   format: REPLY_FORMAT,
 } as const;
 
-/** Stand for what there is none of, among the numbers of replies and arguments. */
+/** Numbers in replies and arguments that mean "none". */
 export const NONE = {
   /** No limit is described. */
   limit: 0,
