@@ -315,6 +315,8 @@ describe('a bad file', () => {
     expect(await room.refuses(1)).toEqual([
       'limits.yaml: there are 4098 limits, and with room for 1000 counters there may be 4096: write fewer, or restart the gateway',
     ]);
+    await room.write('limits.yaml', manyLimits(511));
+    await room.takes(2);
   });
 
   it('may be valid and still be refused by its consumer', async () => {
