@@ -39,18 +39,24 @@ function shuffled<T>(all: readonly T[], seed: number): T[] {
     .map(({ one }) => one);
 }
 
-/** Runs these files until the budget is spent. Returns whether all passed, and those that were not begun. */
+/** Runs these files until the budget is spent. Returns what failed, and the files that were not begun. */
 async function runAll(vitest: Vitest, files: readonly TestSpecification[], endsAt: number) {
-  let passed = true;
+  const failed: string[] = [];
   let at = 0;
   while (at < files.length && Date.now() < endsAt) {
     // Without a budget nothing has to end early.
     const next = files.slice(at, at + (endsAt === Number.POSITIVE_INFINITY ? files.length : TOGETHER));
     at += next.length;
     const { testModules, unhandledErrors } = await vitest.runTestSpecifications(next);
-    passed &&= unhandledErrors.length === 0 && testModules.every(module => module.ok());
+    for (const module of testModules) {
+      const path = relative('.', module.moduleId);
+      const tests = [...module.children.allTests('failed')].map(({ fullName }) => `${path}: ${fullName}`);
+      if (!module.ok()) failed.push(...(tests.length > 0 ? tests : [path]));
+    }
+    if (failed.length === 0 && unhandledErrors.length > 0)
+      failed.push('an error that no test caught, see above');
   }
-  return { passed, left: files.slice(at) };
+  return { failed, left: files.slice(at) };
 }
 
 await runScript('test:long', async () => {
@@ -73,9 +79,11 @@ await runScript('test:long', async () => {
     for (;;) {
       process.env['WEIR_SEED'] = String(seed);
       say(`${files.length} files with seed ${seed}`);
-      const { passed, left } = await runAll(vitest, files, endsAt);
+      const { failed, left } = await runAll(vitest, files, endsAt);
       for (const { moduleId } of left) say(`left for another day: ${relative('.', moduleId)}`);
-      if (!passed) return 1;
+      // Last, where people and pages of CI look first.
+      for (const one of failed) say(`failed: ${one}`);
+      if (failed.length > 0) return 1;
       files = files.filter(({ project }) => project.name === 'random');
       if (minutes === Number.POSITIVE_INFINITY || Date.now() >= endsAt || files.length === 0) return 0;
       seed = nextSeed(seed);

@@ -7,8 +7,8 @@ export default defineConfig({
     globalSetup: ['test/cluster/kubelet/image.ts'],
     setupFiles: ['test/support/setup.ts'],
     fileParallelism: false,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     reporters: ['verbose'],
   },
 });

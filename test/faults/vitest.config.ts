@@ -9,7 +9,7 @@ export default defineConfig({
     setupFiles: ['test/support/setup.ts'],
     include: ['test/faults/*.test.ts'],
     testTimeout: 600_000,
-    hookTimeout: 120_000,
+    hookTimeout: 600_000,
     fileParallelism: false,
     reporters: ['verbose'],
   },

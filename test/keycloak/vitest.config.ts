@@ -8,7 +8,7 @@ const OUTAGES = 'test/keycloak/outages.test.ts';
 const SHARED = {
   setupFiles: ['test/support/setup.ts'],
   expect: { poll: { timeout: 10_000 } },
-  testTimeout: 180_000,
+  testTimeout: 600_000,
   // The first run on a machine fetches a browser.
   hookTimeout: 900_000,
 };

@@ -24,7 +24,6 @@ import { type Response, startUpstream } from '../support/wire/index.ts';
 
 /** Three times each change of the operator's. */
 const RELOADS = runs(30);
-const PATIENCE_MS = RELOADS * 4_000;
 /** How many requests customers send between two changes at least. */
 const BETWEEN = 30;
 const ALL = 50_000;
@@ -204,71 +203,67 @@ class Customer {
   }
 }
 
-test(
-  'through one reload after the other, with broken files among them, no request fails and none is counted twice or forgotten',
-  async () => {
-    const issuer = await startIssuer();
-    const upstream = await startUpstream(async exchange => {
-      await exchange.received();
-      const { target, body } = exchange.request;
-      if (target === '/slow') await sleep(150);
-      await exchange.answer(200, [], target === '/slow' ? 'slow' : target.endsWith('echo') ? body : 'ok');
-    });
-    const secretFile = join(await tempFolder(), 'secret');
-    await writeFile(secretFile, 'secret');
-    const gateway = await startGatewayProcess({
-      upstreamPort: upstream.port,
-      config: {
-        identity_provider: {
-          issuer: issuer.url,
-          client_id: 'gateway',
-          client_secret_file: secretFile,
-          redirect_uri: 'https://app.example/callback',
-        },
-        access_tokens: { audience: 'api' },
-        routes: [
-          { path: '/**', upstream: 'api' },
-          { path: '/open', upstream: 'api', authentication: 'none' },
-        ],
-        log: { level: 'warn', access: false },
+test('through one reload after the other, with broken files among them, no request fails and none is counted twice or forgotten', async () => {
+  const issuer = await startIssuer();
+  const upstream = await startUpstream(async exchange => {
+    await exchange.received();
+    const { target, body } = exchange.request;
+    if (target === '/slow') await sleep(150);
+    await exchange.answer(200, [], target === '/slow' ? 'slow' : target.endsWith('echo') ? body : 'ok');
+  });
+  const secretFile = join(await tempFolder(), 'secret');
+  await writeFile(secretFile, 'secret');
+  const gateway = await startGatewayProcess({
+    upstreamPort: upstream.port,
+    config: {
+      identity_provider: {
+        issuer: issuer.url,
+        client_id: 'gateway',
+        client_secret_file: secretFile,
+        redirect_uri: 'https://app.example/callback',
       },
-    });
-    await changeLimits(gateway, limits(ALL));
-    await serves(gateway, 2);
+      access_tokens: { audience: 'api' },
+      routes: [
+        { path: '/**', upstream: 'api' },
+        { path: '/open', upstream: 'api', authentication: 'none' },
+      ],
+      log: { level: 'warn', access: false },
+    },
+  });
+  await changeLimits(gateway, limits(ALL));
+  await serves(gateway, 2);
 
-    const customers = Array.from({ length: 4 }, () => new Customer(issuer));
-    const sees = (limit: number) =>
-      customers.some(({ last }) => last !== undefined && rateOf(last).limit === limit);
-    const operator = new Operator(gateway, upstream.port, sees);
-    let over = false;
-    const running = Promise.all(customers.map(customer => customer.run(gateway, () => over)));
-    const asked = () => customers.reduce((sum, customer) => sum + customer.asked, 0);
-    for (let change = 0; change < RELOADS; change++) {
-      const before = asked();
-      await operator.change(change);
-      await waitFor('customers have gone on', () => asked() >= before + BETWEEN);
-    }
-    over = true;
-    await running;
+  const customers = Array.from({ length: 4 }, () => new Customer(issuer));
+  const sees = (limit: number) =>
+    customers.some(({ last }) => last !== undefined && rateOf(last).limit === limit);
+  const operator = new Operator(gateway, upstream.port, sees);
+  let over = false;
+  const running = Promise.all(customers.map(customer => customer.run(gateway, () => over)));
+  const asked = () => customers.reduce((sum, customer) => sum + customer.asked, 0);
+  for (let change = 0; change < RELOADS; change++) {
+    const before = asked();
+    await operator.change(change);
+    await waitFor('customers have gone on', () => asked() >= before + BETWEEN);
+  }
+  over = true;
+  await running;
 
-    expect(customers.flatMap(({ wrong }) => wrong)).toEqual([]);
-    const { configuration } = await statusOf(gateway);
-    expect(configuration).toMatchObject({
-      generation: operator.generation,
-      waiting: null,
-      lastFailure: { mended: true },
-    });
-    expect(operator.generation - 2 - operator.rested + operator.bad).toBe(RELOADS);
-    const reloads = await gateway.metric('weir_config_reloads_total');
-    expect(reloads.get('{outcome="refused"}')).toBe(operator.bad + operator.restedEmpty);
-    // One principal: what it has drawn is what was sent, through all configurations.
-    const sent = customers.reduce((sum, { counted }) => sum + counted, 0);
-    const { limit, remaining } = customers
-      .map(customer => rateOf(customer.last))
-      .reduce((low, rate) => (rate.remaining < low.remaining ? rate : low));
-    expect(limit - remaining).toBe(sent);
-    // Its one line ends in `/**`, and so covers several routes.
-    expect(fieldOf(customers[0]?.last, 'x-ratelimit-scope')).toBe('shared');
-  },
-  PATIENCE_MS,
-);
+  expect(customers.flatMap(({ wrong }) => wrong)).toEqual([]);
+  const { configuration } = await statusOf(gateway);
+  expect(configuration).toMatchObject({
+    generation: operator.generation,
+    waiting: null,
+    lastFailure: { mended: true },
+  });
+  expect(operator.generation - 2 - operator.rested + operator.bad).toBe(RELOADS);
+  const reloads = await gateway.metric('weir_config_reloads_total');
+  expect(reloads.get('{outcome="refused"}')).toBe(operator.bad + operator.restedEmpty);
+  // One principal: what it has drawn is what was sent, through all configurations.
+  const sent = customers.reduce((sum, { counted }) => sum + counted, 0);
+  const { limit, remaining } = customers
+    .map(customer => rateOf(customer.last))
+    .reduce((low, rate) => (rate.remaining < low.remaining ? rate : low));
+  expect(limit - remaining).toBe(sent);
+  // Its one line ends in `/**`, and so covers several routes.
+  expect(fieldOf(customers[0]?.last, 'x-ratelimit-scope')).toBe('shared');
+});

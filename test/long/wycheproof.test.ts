@@ -40,7 +40,7 @@ beforeAll(() => {
   ensureInstalled({ command: 'go', versionArgs: ['version'], packages: ['golang-go'] });
   const said = execFileSync('go', ['mod', 'download', '-json', MODULE], { cwd: tmpdir() });
   folder = join(JSON.parse(said.toString()).Dir, 'testvectors_v1');
-}, 120_000);
+});
 
 function groupsOf(name: string): readonly Group[] {
   return JSON.parse(readFileSync(join(folder, `${name}_test.json`), 'utf8')).testGroups;

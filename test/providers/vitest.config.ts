@@ -8,7 +8,7 @@ export default defineConfig({
     setupFiles: ['test/support/setup.ts'],
     include: ['test/providers/*.test.ts'],
     expect: { poll: { timeout: 10_000 } },
-    testTimeout: 60_000,
+    testTimeout: 600_000,
     maxWorkers: 2,
     reporters: ['verbose'],
   },
