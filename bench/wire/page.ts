@@ -25,7 +25,7 @@ configured to forward everything to one service, as their documentation shows; n
 
 - A number: the status that the client got; \`closed\`: the connection ended without a response; \`silent\`: neither within a second.
 - Without a further word a hostile request was **refused**: nothing of it reached the service. *repaired*: the service got a request without
-  the harm. **let through**: the harm reached the service, byte by byte, or it got more requests than were sent. That need not be a hole by
+  the harm. **let through**: the harm reached the service, byte by byte, or it got more requests than were sent. That need not be a vulnerability by
   itself: it is one as soon as the service reads the bytes in another way than the gateway did.
 - **broken**: a valid request did not reach the service as it was.
 - Services disagree about the paths below, so Weir refuses them; a gateway that passes them on leaves the reading to the service. The same holds

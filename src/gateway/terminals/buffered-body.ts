@@ -9,6 +9,12 @@ interface BufferedBodyOwner {
 }
 
 /**
+ * Reading: the source has more, and all of it that arrived is kept. Ready: the end has arrived, or what is kept is too long, and
+ * the request may be sent. Over: the source has failed, or nobody wants the rest.
+ */
+type BufferedBodyPhase = 'reading' | 'ready' | 'over';
+
+/**
  * A request's body that is read to its end before the request is sent, so that a slow client does not occupy a service. If it turns
  * out too long, or finds no room, the rest is streamed.
  */
@@ -22,7 +28,7 @@ export class BufferedBody implements BodySource, BodySink {
   #held = NO_BYTES;
   /** The pieces that arrived when there was no more room. Not joined, since joining needs room. */
   #rest: Buffer[] = [];
-  #phase: 'reading' | 'ready' | 'over' = 'reading';
+  #phase: BufferedBodyPhase = 'reading';
   #sink: BodySink | null = null;
   #ended = false;
   #isPaused = false;

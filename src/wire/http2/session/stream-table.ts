@@ -1,5 +1,5 @@
 interface Numbered {
-  /** The stream's number, which is odd. */
+  /** The stream identifier, which is odd. */
   readonly id: number;
 }
 
