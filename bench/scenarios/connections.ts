@@ -12,7 +12,7 @@ export const connections: readonly Scenario[] = [
   ),
   scenario(1_000, 'Many clients at once.', comparison => [
     besideEnvoy(comparison, 0.6),
-    peakOfWeir(comparison, 200),
+    peakOfWeir(comparison, 180),
   ]),
 ];
 

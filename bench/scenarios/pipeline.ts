@@ -20,7 +20,7 @@ export const pipeline: Scenario = {
     return findingsOf(comparison, 'GET, 100 bytes, 900-byte token, two limits, no access log', [
       besideEnvoy(comparison, 0.5),
       peakOfWeir(comparison, 170),
-      { what: 'CPU, Weir to nginx', max: 1.6, figure: comparison.ratio('Weir', 'nginx') },
+      { what: 'CPU, Weir to nginx', max: 1.1, figure: comparison.ratio('Weir', 'nginx') },
       { what: 'CPU, Weir to http-proxy-3', max: 0.35, figure: comparison.ratio('Weir', 'http-proxy-3') },
     ]);
   },
