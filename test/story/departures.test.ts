@@ -149,11 +149,17 @@ test(`after ${DEPARTURES} clients and upstreams that broke off anywhere, nothing
     withBody('PUT /a', 'x'.repeat(50_000)),
     inChunks('POST /a', ['x'.repeat(50_000), 'y']),
   ];
+  let answered = 0;
   const abortOne = async (): Promise<void> => {
     const other = await gateway.connect();
     const bytes = random.pick(requests);
     const part = random.chance(0.5) ? bytes : bytes.slice(0, random.below(bytes.length));
     await other.send(part);
+    if (part === bytes && random.chance(0.5)) {
+      // So many have got to the upstream, however busy the machine is.
+      await waitFor('it is answered', () => other.bytesRead > 0 || other.end !== null);
+      answered++;
+    }
     await sleep(random.below(20));
     if (random.chance(0.5)) other.reset();
     else other.destroy();
@@ -164,6 +170,6 @@ test(`after ${DEPARTURES} clients and upstreams that broke off anywhere, nothing
   // Its script answers nobody well: a fresh one shows that the gateway still serves.
   upstream.script = responseOk;
   expect((await gateway.ask(head('GET /after'))).status).toBe(200);
-  // How many got so far depends on how busy the machine is.
-  expect(upstream.requests.length).toBeGreaterThan(30);
+  expect(answered).toBeGreaterThan(10);
+  expect(upstream.requests.length).toBeGreaterThan(answered);
 });
