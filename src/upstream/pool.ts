@@ -1,7 +1,6 @@
 import type { Clock, LendingBytes, Random, Release, System, Timer, TimerClock } from '../core/index.ts';
-import { socketPath } from '../core/index.ts';
+import { formatHostPort, socketPath } from '../core/index.ts';
 import type { OutgoingRequest } from '../wire/http1/index.ts';
-import { endpointName } from './balancing/index.ts';
 import type { Connect } from './connect.ts';
 import type { CallSink, ConnectionOwner, EndpointPool, TransportCall, UpstreamOptions } from './transport.ts';
 
@@ -107,7 +106,7 @@ export abstract class Pool<Connection extends PooledConnection> implements Endpo
 /** The host of an address as in a client's URL: without the default port (RFC 9110, 7.2). */
 function ownHostOf({ name, port, tls }: UpstreamOptions): string {
   if (socketPath(name) !== null) return 'localhost';
-  return endpointName({ host: name, port }).replace(tls === null ? /:80$/ : /:443$/, '');
+  return formatHostPort({ host: name, port }).replace(tls === null ? /:80$/ : /:443$/, '');
 }
 
 /** How long a connection may live, and how long it may be idle. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Clock, digestOf, socketPath } from '../../core/index.ts';
+import { type Clock, digestOf, formatHostPort, socketPath } from '../../core/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type RawMap, Section } from '../file/index.ts';
 import {
@@ -11,7 +11,6 @@ import {
 import {
   choice,
   count,
-  formatHostPort,
   mapExpected,
   mapOf,
   name,
