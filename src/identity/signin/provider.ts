@@ -1,5 +1,12 @@
 import { isIPv4 } from 'node:net';
-import { isSame, namesTenants, type SignInListener, type System, type Timer } from '../../core/index.ts';
+import {
+  isSame,
+  jsonIn,
+  namesTenants,
+  type SignInListener,
+  type System,
+  type Timer,
+} from '../../core/index.ts';
 import { hasOddIpv4 } from '../../wire/http/index.ts';
 import { getDocument, jsonMembers, ProviderFault, refreshDelayMs, retryDelayMs } from './ask-provider.ts';
 import type { ProviderOptions } from './options.ts';
@@ -275,12 +282,10 @@ export async function announcedScopes(
 }
 
 function parse(body: Buffer): unknown {
-  try {
-    // A byte-order mark is not JSON, but some servers put one before their files (RFC 8259, 8.1).
-    return JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''));
-  } catch {
-    throw new ProviderFault('nonsense', 'the discovery document is not JSON');
-  }
+  // A byte-order mark is not JSON, but some servers put one before their files (RFC 8259, 8.1).
+  const document = jsonIn(body.toString('utf8').replace(/^\ufeff/, ''));
+  if (document === undefined) throw new ProviderFault('nonsense', 'the discovery document is not JSON');
+  return document;
 }
 
 /**
