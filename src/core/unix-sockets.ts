@@ -16,6 +16,15 @@ export function formatHostPort({ host, port }: { readonly host: string; readonly
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** Formats `host:port` as a client's URL has it: without the default port (RFC 9110, 4.2.3). A Unix socket is localhost. */
+export function authorityAt(
+  address: { readonly host: string; readonly port: number },
+  isTls: boolean,
+): string {
+  if (socketPath(address.host) !== null) return 'localhost';
+  return formatHostPort(address).replace(isTls ? /:443$/ : /:80$/, '');
+}
+
 /** Removes all rights that mode 0660 does not include. */
 const UMASK = 0o117;
 
