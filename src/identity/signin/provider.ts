@@ -1,4 +1,3 @@
-import { isIPv4 } from 'node:net';
 import {
   isSame,
   jsonIn,
@@ -7,7 +6,7 @@ import {
   type System,
   type Timer,
 } from '../../core/index.ts';
-import { hasOddIpv4 } from '../../wire/http/index.ts';
+import { hasOddIpv4, isLoopback } from '../../wire/http/index.ts';
 import { getDocument, jsonMembers, ProviderFault, refreshDelayMs, retryDelayMs } from './ask-provider.ts';
 import type { ProviderOptions } from './options.ts';
 
@@ -302,11 +301,4 @@ export function addressError(text: string, allowHttp: boolean): string | undefin
   if (url.protocol !== 'http:') return 'must begin with https://';
   if (allowHttp || isLoopback(url.hostname)) return undefined;
   return 'is plain http and not on loopback: use https, or set allow_http: true';
-}
-
-/** `hostname` as `URL` writes it: lower case, IPv4 in four decimal parts, IPv6 in brackets. */
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
-  );
 }
