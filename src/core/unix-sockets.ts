@@ -47,7 +47,7 @@ async function removeStale(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found === null) return;
   if (!found.isSocket()) throw cannotListen(path, 'ENOTSOCK');
-  const isInUse = await isAnswered(connect({ path })).catch(({ code = '' }: NodeJS.ErrnoException) => {
+  const isInUse = await reachesProcess(connect({ path })).catch(({ code = '' }: NodeJS.ErrnoException) => {
     throw cannotListen(path, code);
   });
   if (isInUse) throw cannotListen(path, 'EADDRINUSE');
@@ -55,7 +55,7 @@ async function removeStale(path: string): Promise<void> {
 }
 
 /** Whether a process listens where this socket connects to. Rejects with the system's error if that cannot be said. */
-export async function isAnswered(socket: Socket): Promise<boolean> {
+export async function reachesProcess(socket: Socket): Promise<boolean> {
   try {
     await once(socket, 'connect');
     return true;
