@@ -44,9 +44,9 @@ if (Number(process.versions.node.split('.')[0]) < MIN_NODE) {
   setTimeout(() => process.exit(), 500).unref();
 } else {
   // `serve` starts this script in threads of its own, too.
-  const { nameSourcesInStacks, runWorkerThread } = await load();
+  const { nameSourcesInStacks, runThread } = await load();
   nameSourcesInStacks();
-  await runWorkerThread();
+  await runThread();
 }
 
 /**

@@ -3,8 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
-import { formatDiagnostic, formatHostPort, type HostPort, readPart } from '../config/index.ts';
-import { errorText, nodeHttp } from '../core/index.ts';
+import { formatDiagnostic, type HostPort, readPart } from '../config/index.ts';
+import { errorText, formatHostPort, jsonIn, nodeHttp } from '../core/index.ts';
 import type { CallerOnCommandLine } from './caller-options.ts';
 
 const TIMEOUT_MS = 3_000;
@@ -93,7 +93,7 @@ export async function explainRunning(
   const asked = await askAdmin(question.file, env, `/api/explain?${queryOf(question)}`, token);
   if (!asked.ok) return asked.message;
   const { status, body } = asked.reply;
-  const value = parse(body);
+  const value = jsonIn(body);
   const explanation = explanationSchema.safeParse(value);
   if (status === 200 && explanation.success) return explanation.data;
   const error = errorSchema.safeParse(value);
@@ -118,12 +118,4 @@ function queryOf({ method, path, caller }: RunningQuestion): URLSearchParams {
   if (provider !== null) query.set('provider', provider);
   for (const [name, value] of claims) query.set(`claims[${name}]`, value);
   return query;
-}
-
-function parse(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,6 @@
 import { errorText } from '../core/index.ts';
 import { readArguments } from './arguments.ts';
-import { type Command, type CommandOutput, ExitCode, UsageError } from './command.ts';
+import { type Command, ExitCode, UsageError } from './command.ts';
 
 const PORT = { type: 'string' } as const;
 
@@ -44,12 +44,15 @@ Exit code: 0 success, 1 a part could not start or the walk got an unexpected res
       throw new UsageError(
         '--flow and --keycloak cannot be combined: start weir demo --keycloak in another terminal, then --flow',
       );
-    return explained(terminal, async () => {
+    try {
       const { runDemo, runFlow } = await loadDemo();
       if (values.flow) return (await runFlow(gateway)) ? ExitCode.ok : ExitCode.failure;
       await runDemo(ports, values.keycloak ? 'keycloak' : 'own');
       return ExitCode.ok;
-    });
+    } catch (error) {
+      terminal.err(`weir demo: ${errorText(error)}\n`);
+      return ExitCode.failure;
+    }
   },
 };
 
@@ -75,13 +78,4 @@ async function loadDemo() {
 function isMissingProvider(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error)) return false;
   return error.code === 'ERR_MODULE_NOT_FOUND' && error.message.includes("'oidc-provider'");
-}
-
-async function explained(terminal: CommandOutput, work: () => Promise<number>): Promise<number> {
-  try {
-    return await work();
-  } catch (error) {
-    terminal.err(`weir demo: ${errorText(error)}\n`);
-    return ExitCode.failure;
-  }
 }

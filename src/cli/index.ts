@@ -43,7 +43,7 @@ Run "weir COMMAND --help" for one command.
 `;
 
 /** Does the work of a thread started by `weir serve`: it serves clients, or loads a configuration for those that do. */
-export async function runWorkerThread(): Promise<void> {
+export async function runThread(): Promise<void> {
   const { runLoadingThread } = await import('../process/loading/index.ts');
   if (await runLoadingThread()) return;
   const { runWorkerThread } = await import('../process/workers/index.ts');

@@ -1,12 +1,6 @@
 import type { LoadedConfig, Snapshot } from '../config/index.ts';
-import {
-  areWorkersShown,
-  formatDiagnostic,
-  formatHostPort,
-  memoryInWords,
-  workersInWords,
-} from '../config/index.ts';
-import { readVersion, thisMachine } from '../core/index.ts';
+import { areWorkersShown, formatDiagnostic, memoryInWords, workersInWords } from '../config/index.ts';
+import { formatHostPort, readVersion, thisMachine } from '../core/index.ts';
 import { type Logger, MissingPackages, makeLogger, standardOutput } from '../observe/index.ts';
 import { type App, startAlone } from '../process/app/index.ts';
 import { loadInThread } from '../process/loading/index.ts';
@@ -137,10 +131,8 @@ function whyNotStarted(error: unknown): string {
   };
   if (syscall === 'getaddrinfo') return `cannot listen on ${hostname}: the name has no address (${code})`;
   if (syscall !== 'listen') return error.stack ?? error.message;
-  const isSocket = address?.startsWith('/') === true;
-  const named = address?.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
-  const place = isSocket ? `unix:${address}` : named;
-  return `cannot listen on ${place}: ${REASONS[code ?? ''] ?? error.message}`;
+  const host = address?.startsWith('/') ? `unix:${address}` : (address ?? '');
+  return `cannot listen on ${formatHostPort({ host, port: port ?? 0 })}: ${REASONS[code ?? ''] ?? error.message}`;
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -19,6 +19,11 @@ export function digestOf(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, DIGEST_DIGITS);
 }
 
+/** The key under which a token is remembered: the token itself is a secret, and longer. */
+export function hashOfToken(token: string): string {
+  return hash('sha256', token, 'base64url');
+}
+
 /**
  * Characters that are invisible to a reader but not to a terminal: controls (C0 except line feed and tab, DEL, C1), line and
  * paragraph separators, and the marks that change the direction of text, so that it reads as something else.
@@ -28,6 +33,19 @@ const INVISIBLE = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u20
 /** Replaces invisible characters by their JSON escape (`\u009b`): the meaning of valid JSON stays the same. */
 export function escapeInvisible(text: string): string {
   return text.replaceAll(INVISIBLE, found => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+const HTML_ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Escapes text for HTML, also within the quotation marks of an attribute. */
+export function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, character => HTML_ESCAPES[character] ?? '');
 }
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
@@ -44,6 +62,15 @@ export function formatDuration(ms: number): string {
   if (ms % 3_600_000 === 0) return `${ms / 3_600_000}h`;
   if (ms % 60_000 === 0) return `${ms / 60_000}m`;
   return ms % 1_000 === 0 ? `${ms / 1_000}s` : `${ms}ms`;
+}
+
+/** The value in a JSON text; `undefined` if it is not JSON. Drops the error: it quotes the text, which may be a secret. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Writes JSON in ASCII, so that each character is one byte in every encoding. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { lstat, unlink } from 'node:fs/promises';
 import { connect, type Server, type Socket } from 'node:net';
 
@@ -7,6 +8,21 @@ export const UNIX_PEER = 'unix';
 /** The path in `unix:/run/app.sock`, which takes the place of a host; `null` for a host. */
 export function socketPath(host: string): string | null {
   return host.startsWith('unix:') ? host.slice('unix:'.length) : null;
+}
+
+/** Formats `host:port`, with an IPv6 address in brackets; a Unix socket, which has no port, as `unix:/run/app.sock`. */
+export function formatHostPort({ host, port }: { readonly host: string; readonly port: number }): string {
+  if (socketPath(host) !== null) return host;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** Formats `host:port` as a client's URL has it: without the default port (RFC 9110, 4.2.3). A Unix socket is localhost. */
+export function authorityAt(
+  address: { readonly host: string; readonly port: number },
+  isTls: boolean,
+): string {
+  if (socketPath(address.host) !== null) return 'localhost';
+  return formatHostPort(address).replace(isTls ? /:443$/ : /:80$/, '');
 }
 
 /** Removes all rights that mode 0660 does not include. */
@@ -31,22 +47,25 @@ async function removeStale(path: string): Promise<void> {
   const found = await lstat(path).catch(() => null);
   if (found === null) return;
   if (!found.isSocket()) throw cannotListen(path, 'ENOTSOCK');
-  if (await isAnswered(path)) throw cannotListen(path, 'EADDRINUSE');
+  const isInUse = await reachesProcess(connect({ path })).catch(({ code = '' }: NodeJS.ErrnoException) => {
+    throw cannotListen(path, code);
+  });
+  if (isInUse) throw cannotListen(path, 'EADDRINUSE');
   await unlink(path);
 }
 
-function isAnswered(path: string): Promise<boolean> {
-  return new Promise((resolve, reject) => {
-    const socket = connect({ path });
-    socket.once('connect', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', ({ code = '' }: NodeJS.ErrnoException) => {
-      if (code === 'ECONNREFUSED' || code === 'ENOENT') resolve(false);
-      else reject(cannotListen(path, code));
-    });
-  });
+/** Whether a process listens where this socket connects to. Rejects with the system's error if that cannot be said. */
+export async function reachesProcess(socket: Socket): Promise<boolean> {
+  try {
+    await once(socket, 'connect');
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ECONNREFUSED') return false;
+    throw error;
+  } finally {
+    socket.destroy();
+  }
 }
 
 function cannotListen(path: string, code: string): Error {

@@ -6,7 +6,6 @@ import {
   describeUpstreamSettings,
   type FilePlace,
   type ForwardRoute,
-  formatHostPort,
   type IdentityModel,
   type ProviderModel,
   type RouteModel,
@@ -16,7 +15,7 @@ import {
 } from '../config/index.ts';
 import type { RouteEntry } from '../config/routing/index.ts';
 import { EVERY_HOST, findConflicts, GRPC_METHOD, RouteTable, wildcardOf } from '../config/routing/index.ts';
-import { formatDuration, type PoolModel } from '../core/index.ts';
+import { formatDuration, formatHostPort, type PoolModel } from '../core/index.ts';
 import type { ProofOptions } from '../identity/auth/index.ts';
 import { servicePath } from '../wire/http/index.ts';
 import type { ExplainedRow } from './explanation.ts';

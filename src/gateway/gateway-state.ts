@@ -17,7 +17,7 @@ export interface GatewayDependencies {
   readonly limiting: Limiting;
   readonly overload: Overload;
   readonly unlistedProxies: UnlistedProxies;
-  /** Counts exchanges in flight, and identifies the thread: each has its own range of numbers for exchanges. */
+  /** Counts exchanges in flight. The thread's number keeps the numbers of its exchanges apart from those of other threads. */
   readonly part: Pick<ProcessPart, 'memory' | 'permits'>;
 }
 

@@ -142,7 +142,7 @@ export class Gateway implements Settler {
     } catch (fault) {
       response.error = errors.internalFault(fault);
     }
-    // 12c. Do now what `whole` does, if the client left before it had a complete response.
+    // 12c. Settle it and give up its places, as `whole` has done unless the client left before the response was complete.
     exchange.whole();
     exchange.place?.leave();
     // 12d. Record it for metrics, the log and spans.

@@ -88,7 +88,7 @@ export class UnlistedProxies {
   }
 }
 
-/** Added to a sender's count of requests. The steps are larger than any such count, so they decide first. */
+/** Added to a sender's count of requests, which is always smaller: it only decides between senders of one kind. */
 const WORTH = { reportedPublic: 1_000, private: 2_000, reportedPrivate: 3_000 } as const;
 
 /** A sender, and what it forwarded in this hour. */

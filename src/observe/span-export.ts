@@ -2,7 +2,7 @@ import { createRequire } from 'node:module';
 import type { Attributes, Context, HrTime, Tracer } from '@opentelemetry/api';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 import type { Clock, ExchangeListener, ExchangeRecord, TimerClock, TraceRecord } from '../core/index.ts';
-import { finishedWithin } from '../core/index.ts';
+import { finishedWithin, jsonIn } from '../core/index.ts';
 import { type Logger, OncePerInterval } from './log/index.ts';
 
 export interface SpanPeer {
@@ -245,12 +245,9 @@ function failureLog(log: Logger, clock: Clock): (message: string) => void {
 
 /** The SDK reports an error as JSON, with its stack. */
 function messageIn(text: string): string {
-  try {
-    const { message }: { message?: unknown } = JSON.parse(text);
-    return typeof message === 'string' ? message : text;
-  } catch {
-    return text;
-  }
+  const error = jsonIn(text);
+  const hasMessage = typeof error === 'object' && error !== null && 'message' in error;
+  return hasMessage && typeof error.message === 'string' ? error.message : text;
 }
 
 /** Loads the OpenTelemetry SDK and begins to export. Rejects with `MissingPackages` if it is not installed. */

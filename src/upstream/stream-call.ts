@@ -1,5 +1,5 @@
 import type { BodyLength, BodySource, FieldNames, Release, RosterEntry } from '../core/index.ts';
-import { inNextTurn, StallTimer } from '../core/index.ts';
+import { authorityAt, inNextTurn, StallTimer } from '../core/index.ts';
 import type { OutgoingRequest, RequestWriterOwner } from '../wire/http1/index.ts';
 import { BodyWriter, MalformedMessage, statesLength } from '../wire/http1/index.ts';
 import type { ClientStream, HeaderSection, StreamEnd, StreamHandler } from '../wire/http2/index.ts';
@@ -254,12 +254,9 @@ export function neverIndexedHeaders({ neverIndexed }: OutgoingRequest): FieldNam
   return neverIndexed.has('host') ? new Set([...neverIndexed, ':authority']) : neverIndexed;
 }
 
-/** Makes the origin of an upstream: an IPv6 address in brackets (RFC 3986, 3.2.2), the default port omitted (RFC 9110, 4.2.3). */
 export function originOf({ name, port, tls }: Pick<UpstreamOptions, 'name' | 'port' | 'tls'>): Origin {
-  const scheme = tls === null ? 'http' : 'https';
-  const host = name.includes(':') ? `[${name}]` : name;
-  const isUsual = port === (tls === null ? 80 : 443);
-  return { scheme, authority: isUsual ? host : `${host}:${port}` };
+  const authority = authorityAt({ host: name, port }, tls !== null);
+  return { scheme: tls === null ? 'http' : 'https', authority };
 }
 
 /** Writes the body of a request into its stream, as fast as the upstream's windows allow. */

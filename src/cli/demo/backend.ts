@@ -6,7 +6,7 @@ import { resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import { type Clock, PACKAGE_ROOT } from '../../core/index.ts';
+import { type Clock, jsonIn, PACKAGE_ROOT } from '../../core/index.ts';
 
 const MEBIBYTE = 1024 * 1024;
 const TICK_MS = 500;
@@ -68,13 +68,9 @@ async function responseMessages(
 }
 
 function textOf(json: string): string | null {
-  try {
-    const body: unknown = JSON.parse(json);
-    if (typeof body !== 'object' || body === null || !('text' in body)) return null;
-    return typeof body.text === 'string' ? body.text : null;
-  } catch {
-    return null;
-  }
+  const body = jsonIn(json);
+  if (typeof body !== 'object' || body === null || !('text' in body)) return null;
+  return typeof body.text === 'string' ? body.text : null;
 }
 
 function tick(response: ServerResponse, count: number): void {

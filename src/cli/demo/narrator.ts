@@ -1,3 +1,5 @@
+import { jsonIn } from '../../core/index.ts';
+
 const SHOWN_FIELDS = [
   ...['WWW-Authenticate', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'],
   ...['X-RateLimit-Reset-After', 'X-RateLimit-Bucket', 'X-RateLimit-Scope', 'X-RateLimit-Global'],
@@ -70,19 +72,11 @@ function shorten(text: string): string {
 }
 
 function membersOf(text: string): ReadonlyMap<string, unknown> {
-  const value = parsed(text);
+  const value = jsonIn(text);
   return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 }
 
 function indented(text: string): string {
-  const value = parsed(text);
+  const value = jsonIn(text);
   return value === undefined ? text : JSON.stringify(value, null, 2);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

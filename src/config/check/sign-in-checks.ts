@@ -1,4 +1,5 @@
 import { NOTICE_KINDS, type NoticeKind } from '../../core/index.ts';
+import { isLoopback } from '../../wire/http/index.ts';
 import { asMap, type ConfigFile, nearestWord, type RawMap, type Section } from '../file/index.ts';
 import type { MetadataRoute, NoticePlaces, NoticeRoute, OwnRoute, SignInRoute } from '../model/index.ts';
 import { parseRoutePattern, placeOf, type RouteEntry, type RoutePattern } from '../routing/index.ts';
@@ -173,10 +174,6 @@ function checkPath(provider: Section, kind: NoticeKind, place: string): void {
 
 function hostOf(issuer: unknown): string {
   return typeof issuer === 'string' && URL.canParse(issuer) ? new URL(issuer).hostname : '';
-}
-
-function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '[::1]' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
 function noticeRoutesIn(file: ConfigFile): readonly RouteEntry<NoticeRoute>[] {

@@ -1,6 +1,6 @@
 export type { CallerClass, ClassName } from '../../core/index.ts';
 export type { UpstreamModel } from '../policies/index.ts';
-export { formatHostPort, type HostPort } from '../values/index.ts';
+export type { HostPort } from '../values/index.ts';
 export * from './every-limit.ts';
 export * from './identity-model.ts';
 export * from './limit-claims.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { socketPath } from '../../core/index.ts';
+import { formatHostPort, socketPath } from '../../core/index.ts';
 import { ServerNames, type TlsOptions } from '../../wire/tls/index.ts';
 import { asList, asMap, type ConfigFile, type RawMap, Section } from '../file/index.ts';
 import { parseRoutePattern, placeOf, RouteTable } from '../routing/index.ts';
@@ -8,7 +8,6 @@ import {
   clientPlace,
   clientPlaceOrOff,
   count,
-  formatHostPort,
   HOST_PORT_EXPECTED,
   HOST_PORT_OR_OFF_EXPECTED,
   type HostPort,

@@ -1,12 +1,11 @@
 import { z } from 'zod';
-import { type Clock, FAILURE_POLICIES, type FailurePolicy } from '../../core/index.ts';
+import { type Clock, FAILURE_POLICIES, type FailurePolicy, formatHostPort } from '../../core/index.ts';
 import type { RedisOptions, RedisServers } from '../../limits/redis/index.ts';
 import { asMap, type ConfigFile, Section } from '../file/index.ts';
 import {
   choice,
   count,
   duration,
-  formatHostPort,
   type HostPort,
   list,
   optionalFile,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Clock, digestOf, socketPath } from '../../core/index.ts';
+import { authorityAt, type Clock, digestOf, socketPath } from '../../core/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type RawMap, Section } from '../file/index.ts';
 import {
@@ -11,7 +11,6 @@ import {
 import {
   choice,
   count,
-  formatHostPort,
   mapExpected,
   mapOf,
   name,
@@ -319,15 +318,11 @@ function compileUpstream(name: string, config: UpstreamConfig, secrets: Upstream
   return { ...settings, ...live, name, protocol, base: listed[0]?.url.base ?? '', revision };
 }
 
-/**
- * Omits the default port, as a client with this URL would (RFC 9110, 4.2.1 and 7.2), and the dot of the root, as for hosts of clients.
- * For a Unix socket, it is localhost. For an SRV name, it is the host after the service and protocol labels.
- */
+/** Omits the dot of the root, as for hosts of clients. For an SRV name, it is the host after the service and protocol labels. */
 function authorityOf(url: NonNullable<UpstreamConfig['url']>): string {
-  if (socketPath(url.host) !== null) return 'localhost';
   const host = url.host.replace(/\.$/, '');
   if (url.lookup === 'srv') return serviceHost(host);
-  return formatHostPort({ ...url, host }).replace(url.tls ? /:443$/ : /:80$/, '');
+  return authorityAt({ ...url, host }, url.tls);
 }
 
 function compileUpstreamTls(

@@ -238,12 +238,6 @@ export function parseHostPort(text: string, defaultPort?: number): HostPort | un
   return name !== undefined && isHost(name) ? { host: name, port } : undefined;
 }
 
-/** Formats `host:port`, with an IPv6 address in brackets; a Unix socket as `unix:/run/app.sock`. */
-export function formatHostPort({ host, port }: HostPort): string {
-  if (socketPath(host) !== null) return host;
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
-}
-
 function isHost(name: string): boolean {
   if (isIPv4(name)) return true;
   // RFC 1123, 2.1 limits the lengths. Underscores are not allowed in host names, but many service names have them.

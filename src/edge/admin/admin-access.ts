@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
 import type { AdminApiListener, AdminRefusal, Clock, Fields, RandomBytes } from '../../core/index.ts';
 import { GatewayError, retryAfterField } from '../../core/index.ts';
 import { defineLimit, type LimitSet, MemoryStore, NO_LIMITS } from '../../limits/index.ts';
-import { addressKey, normalizeAddress } from '../../wire/http/index.ts';
+import { addressKey, isLoopback, normalizeAddress } from '../../wire/http/index.ts';
 
 /** `null` if a request is allowed; else its response. */
 type Access = GatewayError | null;
@@ -104,16 +104,6 @@ function isToken(authorization: string, tokenHash: Buffer): boolean {
   return timingSafeEqual(createHash('sha256').update(token).digest(), tokenHash);
 }
 
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
-
-/** Returns whether an address is a loopback one (RFC 6890, 2.2.2 and 2.2.3). */
-function isLoopback(address: string): boolean {
-  if (isIPv4(address)) return LOOPBACK.check(address);
-  return isIPv6(address) && LOOPBACK.check(address, 'ipv6');
-}
-
 export interface AdminRequest {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };
@@ -136,8 +126,7 @@ function isOfForeignPage({ headers }: AdminRequest): boolean {
  * rebinding): for the browser, page and listener then have the same origin.
  */
 function namesLoopback({ headers: { host = '' } }: AdminRequest): boolean {
-  const name = hostName(host);
-  return isLocalhost(name) || isLoopback(name);
+  return isLoopback(hostName(host));
 }
 
 /**
@@ -147,17 +136,13 @@ function namesLoopback({ headers: { host = '' } }: AdminRequest): boolean {
 function mayBeNameOfPage({ headers: { host } }: AdminRequest): boolean {
   if (host === undefined) return false;
   const name = hostName(host);
-  return !isLocalhost(name) && isIP(name) === 0;
+  return !isLoopback(name) && isIP(name) === 0;
 }
 
 /** The name or address in a `Host`, without brackets and port; '' if the value is not a host. */
 function hostName(host: string): string {
   const name = /^(\[[0-9A-Fa-f:.]+\]|[^:]+)(?::\d{1,5})?$/.exec(host)?.[1] ?? '';
   return name.replace(/^\[|\]$/g, '');
-}
-
-function isLocalhost(name: string): boolean {
-  return name.toLowerCase() === 'localhost';
 }
 
 const CHALLENGE = ['WWW-Authenticate', 'Bearer'] as const;

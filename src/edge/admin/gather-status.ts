@@ -1,7 +1,6 @@
 import { hostname } from 'node:os';
 import type { BucketModel, ReloadRecord, RestartKey, Snapshot } from '../../config/index.ts';
-import { formatHostPort } from '../../config/index.ts';
-import { readVersion, type UnlistedProxy } from '../../core/index.ts';
+import { formatHostPort, readVersion, type UnlistedProxy } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import type { Generation, Limiting, ProviderFacts, SharedStore } from '../../gateway/runtime/index.ts';
 import { isPrincipal } from '../../identity/auth/index.ts';

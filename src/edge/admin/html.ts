@@ -1,3 +1,4 @@
+import { escapeHtml } from '../../core/index.ts';
 import { isoTime } from './status.ts';
 
 /** Markup that is safe to send: all text in it is escaped. */
@@ -19,16 +20,8 @@ export function html(markup: TemplateStringsArray, ...parts: readonly HtmlPart[]
 function textOf(part: HtmlPart): string {
   if (part instanceof Html) return part.text;
   if (typeof part === 'object') return part.map(textOf).join('');
-  return String(part).replace(/[&<>"']/g, character => ENTITIES[character] ?? '');
+  return escapeHtml(String(part));
 }
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
 
 /** A time for display: in UTC to the second, and how long ago or ahead it is. */
 export function momentHtml(epochMs: number, nowMs: number): Html {

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import type { ListenerModel } from '../../config/index.ts';
 import { type GatewayError, GrowingBytes, NO_BYTES, type ProxyHeaderFault } from '../../core/index.ts';
 import { errors } from '../../gateway/index.ts';
+import { PREFACE } from '../../wire/http2/index.ts';
 import { type ProxyHeader, readProxyHeader } from '../proxy-protocol/index.ts';
 import type { Accepted, ClientConnection, ConnectedClient, ListenerState } from './client-connection.ts';
 import { Http1Connection } from './http1-connection.ts';
@@ -225,9 +226,6 @@ class FirstBytes implements ClientConnection {
     return next;
   }
 }
-
-/** The first bytes of an HTTP/2 client (RFC 9113, 3.4). No HTTP/1.1 request begins like this. */
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 /** Detects the protocol of a connection by its first bytes; returns `null` if more are needed. */
 export function protocolOf(bytes: Buffer): 'http1' | 'h2' | null {

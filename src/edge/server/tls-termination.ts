@@ -83,10 +83,6 @@ class TlsHandshake implements ClientConnection {
     if (this.#phase !== 'over') this.#owner.wrap(this);
   }
 
-  giveWay(): void {
-    this.fail('capacity');
-  }
-
   succeed(socket: TLSSocket): void {
     if (this.#phase === 'over') return;
     this.#over(socket.isSessionReused() ? 'resumed' : 'full');
@@ -180,7 +176,7 @@ interface Handshake {
   /** Begins the handshake: from now on it holds memory, and answers the client. */
   begin(): void;
   /** Ends the handshake because too many others are in progress. */
-  giveWay(): void;
+  refuse(): void;
 }
 
 /**
@@ -236,10 +232,10 @@ export class Handshakes {
     this.#waiting.delete(next);
     this.#begun++;
     const [oldest] = this.#inProgress;
-    if (this.#inProgress.size >= this.#max) oldest?.giveWay();
+    if (this.#inProgress.size >= this.#max) oldest?.refuse();
     // A reload has lowered the maximum.
     if (this.#inProgress.size >= this.#max) {
-      next.giveWay();
+      next.refuse();
       return;
     }
     this.#inProgress.add(next);

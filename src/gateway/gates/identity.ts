@@ -1,7 +1,7 @@
 import { isOfFile } from '../../config/index.ts';
-import { GatewayError, type InvalidReason } from '../../core/index.ts';
+import { GatewayError, hashOfToken, type InvalidReason } from '../../core/index.ts';
 import type { ApiKeys, Caller, Invalid, Proofs, ProofVerdict, Verdict } from '../../identity/auth/index.ts';
-import { hashOf, invalid, readBearer } from '../../identity/auth/index.ts';
+import { invalid, readBearer } from '../../identity/auth/index.ts';
 import type { Activity } from '../../identity/signin/index.ts';
 import { KnownClient } from '../../limits/index.ts';
 import { askedAddress, pathAsSent } from '../../wire/http/index.ts';
@@ -149,7 +149,7 @@ function prove(exchange: Exchange, token: AccessToken, proofs: Proofs): GateResu
     method: downstream.method,
     path: pathOfProof(exchange),
     key,
-    tokenHash: () => hashOf(token.token),
+    tokenHash: () => hashOfToken(token.token),
     underDpop: exchange.usesDpop,
     proof: head.proof,
     address: exchange.addressKey,

@@ -1,5 +1,5 @@
 import type { Snapshot } from '../../config/index.ts';
-import { type Fields, firstValue, type GatewayError } from '../../core/index.ts';
+import { escapeHtml, type Fields, firstValue, type GatewayError } from '../../core/index.ts';
 import type { RenderedResponse } from './render-error.ts';
 
 type Pages = NonNullable<Snapshot['errorPages']>;
@@ -49,16 +49,4 @@ function readRange(text: string): readonly [type: string, weight: number] {
   const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase());
   const weight = parameters.find(parameter => parameter.startsWith('q='))?.slice(2);
   return [type, weight === undefined ? 1 : /^[01](\.\d{0,3})?$/.test(weight) ? Number(weight) : 0];
-}
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-
-function escapeHtml(value: string): string {
-  return value.replace(/[&<>"']/g, character => ESCAPES[character] ?? '');
 }

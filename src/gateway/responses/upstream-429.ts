@@ -1,5 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import type { Clock, Fields } from '../../core/index.ts';
-import { firstValue, MAX_RETRY_AFTER_MS, wholeSeconds, withoutFields } from '../../core/index.ts';
+import { firstValue, jsonIn, MAX_RETRY_AFTER_MS, wholeSeconds, withoutFields } from '../../core/index.ts';
 import { MAX_UNITS } from '../../limits/index.ts';
 import { foldName } from '../../wire/http/index.ts';
 import type { RateReport } from './own-fields.ts';
@@ -183,8 +184,6 @@ export function completionOf(
   };
 }
 
-const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-
 /** Whether the body of an upstream's 429 follows the contract and agrees with its head. Each character is one byte. */
 export function bodyFollowsContract(
   body: string,
@@ -202,12 +201,9 @@ export function bodyFollowsContract(
 }
 
 function membersOf(body: string): ReadonlyMap<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(UTF8.decode(Buffer.from(body, 'latin1')));
-    return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
-  } catch {
-    return new Map();
-  }
+  const bytes = Buffer.from(body, 'latin1');
+  const value = isUtf8(bytes) ? jsonIn(bytes.toString('utf8')) : undefined;
+  return new Map(typeof value === 'object' && value !== null ? Object.entries(value) : []);
 }
 
 /**

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { Network, System } from '../../core/index.ts';
+import { reachesProcess, type System } from '../../core/index.ts';
 
 const LOCK_NAME = 'weir.lock';
 
@@ -26,7 +26,7 @@ export async function lockFolder(
     throw new Error(
       `its path is too long for the socket that locks it: ${length} bytes, of at most ${LONGEST_PATH}`,
     );
-  if (await isAnswered(path, network)) return null;
+  if (await reachesProcess(network.connect({ path }))) return null;
   const server = network.createServer({}, socket => socket.destroy());
   server.listen(own);
   await once(server, 'listening').catch(async error => {
@@ -56,18 +56,4 @@ export async function lockFolder(
   if (await isHeld()) return lock;
   await lock.release();
   return null;
-}
-
-async function isAnswered(path: string, network: Network): Promise<boolean> {
-  const socket = network.connect({ path });
-  try {
-    await once(socket, 'connect');
-    return true;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ECONNREFUSED') return false;
-    throw error;
-  } finally {
-    socket.destroy();
-  }
 }

@@ -1,10 +1,12 @@
+import { join } from 'node:path';
 import type { StateModel } from '../../config/index.ts';
 import type { Fact, Facts, Holder, System } from '../../core/index.ts';
 import type { Logger } from '../../observe/index.ts';
 import { type CountersFile, openCounters } from './counters-file.ts';
 import { lockFolder } from './folder-lock.ts';
 import { causeOf, LateWriter, type WriteHealth } from './late-writer.ts';
-import { StateFile } from './state-file.ts';
+import { factsIn, linesOf } from './state-file.ts';
+import { WholeFile } from './whole-file.ts';
 
 interface StateFileHealth extends WriteHealth {
   readonly file: 'state' | 'counters';
@@ -27,7 +29,7 @@ export async function openState(
   system: System,
   log: Logger,
 ): Promise<KeptState | null> {
-  const file = new StateFile(folder, system);
+  const file = new WholeFile(join(folder, 'weir.state'), 'state', system);
   const line = { type: 'state', file: file.path };
   const lock = await lockFolder(folder, system).catch(error => ({ cause: causeOf(error) }));
   if (lock === null) {
@@ -51,9 +53,9 @@ export async function openState(
 }
 
 /** Returns `null`, and logs why, if the file cannot be read. */
-async function readFacts(file: StateFile, line: object, log: Logger): Promise<readonly Fact[] | null> {
+async function readFacts(file: WholeFile, line: object, log: Logger): Promise<readonly Fact[] | null> {
   try {
-    return await file.read();
+    return await factsIn(file);
   } catch (error) {
     log.error(
       { ...line, cause: causeOf(error) },
@@ -64,7 +66,7 @@ async function readFacts(file: StateFile, line: object, log: Logger): Promise<re
 }
 
 function keptState(
-  file: StateFile,
+  file: WholeFile,
   facts: readonly Fact[],
   counters: CountersFile | null,
   lock: { release(): Promise<void> } | { readonly cause: string },
@@ -81,7 +83,7 @@ function keptState(
   function* everything(): Iterable<Fact> {
     for (const topic of topics.values()) yield* topic.everything();
   }
-  const write = async () => ('cause' in lock ? 0 : await file.write(everything()));
+  const write = async () => ('cause' in lock ? 0 : await file.write({}, linesOf(everything())));
   const writer = new LateWriter({ clock, write, onFault });
   // Facts that no topic has taken yet.
   let left = facts;

@@ -1,39 +1,22 @@
-import { join } from 'node:path';
-import type { Clock, Fact, WritableFiles } from '../../core/index.ts';
-import { inNextTurn } from '../../core/index.ts';
-import { WholeFile } from './whole-file.ts';
+import { type Fact, inNextTurn } from '../../core/index.ts';
+import type { WholeFile } from './whole-file.ts';
 
 /** Facts written in one turn of the event loop, which takes less than a millisecond. */
 const FACTS_A_TURN = 500;
 const WRITE_CHARACTERS = 65_536;
 
-/** The facts that a gateway keeps across a restart, one JSON line each. */
-export class StateFile {
-  readonly path: string;
-  readonly #file: WholeFile;
+// The facts that a gateway keeps across a restart, one JSON line each.
 
-  constructor(folder: string, system: { readonly files: WritableFiles; readonly clock: Clock }) {
-    this.path = join(folder, 'weir.state');
-    this.#file = new WholeFile(this.path, 'state', system);
-  }
-
-  /** Returns the facts that are still valid; none if there is no file. Throws `StateUnreadable`. */
-  async read(): Promise<readonly Fact[]> {
-    const content = await this.#file.read();
-    if (content === null) return [];
-    const lines = content.body.toString('utf8').split('\n');
-    return lines.flatMap(line => factIn(line, content.agedMs) ?? []);
-  }
-
-  /**
-   * Writes the whole file again, and returns its size. Lets the event loop do other work in between. Throws the system's error.
-   */
-  async write(facts: Iterable<Fact>): Promise<number> {
-    return await this.#file.write({}, linesOf(facts));
-  }
+/** Returns the facts that are still valid; none if there is no file. Throws `StateUnreadable`. */
+export async function factsIn(file: WholeFile): Promise<readonly Fact[]> {
+  const content = await file.read();
+  if (content === null) return [];
+  const lines = content.body.toString('utf8').split('\n');
+  return lines.flatMap(line => factIn(line, content.agedMs) ?? []);
 }
 
-async function* linesOf(facts: Iterable<Fact>): AsyncGenerator<string> {
+/** Yields the lines of a whole file. Lets the event loop do other work in between. */
+export async function* linesOf(facts: Iterable<Fact>): AsyncGenerator<string> {
   let waiting = '';
   let count = 0;
   for (const { name, value, forMs } of facts) {

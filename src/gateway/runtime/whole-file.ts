@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { dirname } from 'node:path';
-import type { Clock, WritableFiles } from '../../core/index.ts';
+import { type Clock, jsonIn, type WritableFiles } from '../../core/index.ts';
 
 /** Thrown if a state file cannot be read: the message ends a log line. */
 class StateUnreadable extends Error {}
@@ -137,10 +137,6 @@ function checksumLine(sum: ReturnType<typeof createHash>): string {
 }
 
 function parsedMap(line: Buffer): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(line.toString('utf8'));
-    return typeof value === 'object' && value !== null ? { ...value } : null;
-  } catch {
-    return null;
-  }
+  const value = jsonIn(line.toString('utf8'));
+  return typeof value === 'object' && value !== null ? { ...value } : null;
 }

@@ -228,7 +228,7 @@ function placeOf(tokenHash: string): readonly [number, number, number] {
 
 /** Enough to find out why one caller gets 401, and too few to cost much. */
 const CHECKS_PER_SECOND = 10;
-/** Where the number of the oldest check is, among the words. The times come before it. */
+/** The word with the index of the oldest check. It follows the times, one for each check. */
 const NEXT = 2 * CHECKS_PER_SECOND;
 
 /**

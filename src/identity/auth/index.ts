@@ -17,4 +17,4 @@ export {
 } from './revocation-rules.ts';
 export { type IssuerRevocations, Revocations } from './revocations.ts';
 export { type Invalid, invalid, isOpaque, percentEncode, readBearer } from './token/index.ts';
-export { hashOf, type LastingVerifier, type TokenVerifier, Verifier } from './verifier.ts';
+export { type LastingVerifier, type TokenVerifier, Verifier } from './verifier.ts';

@@ -1,7 +1,7 @@
-import { type AuthListener, type RevocationReason, tenantIn } from '../../core/index.ts';
+import { type AuthListener, hashOfToken, type RevocationReason, tenantIn } from '../../core/index.ts';
 import type { Caller, Verdict } from './caller.ts';
 import { type Invalid, invalid, lacking, member, parseJwt } from './token/index.ts';
-import { hashOf, type TokenVerifier, type Verifier } from './verifier.ts';
+import type { TokenVerifier, Verifier } from './verifier.ts';
 
 /**
  * Turns the tokens of several issuers into callers. The unverified `iss` only selects the keys and rules; that issuer's verifier
@@ -20,7 +20,7 @@ export class IssuerVerifiers implements TokenVerifier {
   }
 
   verify(token: string, address: string): Verdict | Promise<Verdict> {
-    const tokenHash = hashOf(token);
+    const tokenHash = hashOfToken(token);
     // Look it up first: that costs less than parsing the token to learn its issuer.
     for (const verifier of this.#verifiers) {
       const known = verifier.recall(tokenHash);

@@ -1,7 +1,7 @@
 import { type NoticeKind, type Tenants, tenantIn } from '../../core/index.ts';
 import type { KeySet } from './key-set.ts';
 import type { JsonObject, Jwt } from './token/index.ts';
-import { dateClaim, isJsonObject, isSignature, member, textClaim } from './token/index.ts';
+import { dateClaim, isJsonObject, member, signerOf, textClaim } from './token/index.ts';
 
 /** The largest body of a notice, ten times what providers send. */
 export const MAX_NOTICE_BYTES = 16_384;
@@ -111,11 +111,7 @@ function checkWithKnown(
 ): Exclude<SignatureVerdict, 'undecided'> {
   const candidates = keys.candidates(jwt, tenants);
   if (candidates.length === 0) return keys.knows(jwt) ? 'algorithm' : 'unknown_key';
-  const signed = Buffer.from(jwt.signingInput, 'latin1');
-  const isGood = candidates.some(({ keyObject }) =>
-    isSignature(jwt.algorithm, keyObject, signed, jwt.signature),
-  );
-  return isGood ? 'good' : 'signature';
+  return signerOf(jwt, candidates) === undefined ? 'signature' : 'good';
 }
 
 /** A logout token (OpenID Connect Back-Channel Logout 1.0, 2.4). */

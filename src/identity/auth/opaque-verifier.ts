@@ -1,5 +1,5 @@
 import type * as core from '../../core/index.ts';
-import { RecentMap } from '../../core/index.ts';
+import { hashOfToken, RecentMap } from '../../core/index.ts';
 import type { TokenBudget } from './budget.ts';
 import { type Caller, callerOf, type Verdict } from './caller.ts';
 import type { AccessTokenOptions, CacheOptions } from './options.ts';
@@ -7,7 +7,7 @@ import { Refusals } from './refusals.ts';
 import { revocableOf } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';
 import { type Invalid, invalid, isOpaque, type JsonObject, member, refuseClaims } from './token/index.ts';
-import { hashOf, type TokenVerifier } from './verifier.ts';
+import type { TokenVerifier } from './verifier.ts';
 
 interface OpaqueDependencies {
   /** Asks the provider about a token, as `Introspection.question` does. */
@@ -86,7 +86,7 @@ export class OpaqueVerifier implements TokenVerifier {
   }
 
   remembered(token: string): Caller | null {
-    const known = this.#callers.get(hashOf(token));
+    const known = this.#callers.get(hashOfToken(token));
     return known !== undefined && this.accepts(known, this.#cacheMs) ? known : null;
   }
 
@@ -148,7 +148,7 @@ export class OpaqueVerifier implements TokenVerifier {
   #judge(token: string, address: string | null, maxAgeMs: number): Verdict | Promise<Verdict> {
     // 1. Find what is known about the token, or a request in progress.
     if (!BEARER_TOKEN.test(token)) return invalid('malformed');
-    const tokenHash = hashOf(token);
+    const tokenHash = hashOfToken(token);
     const known = this.#callers.get(tokenHash);
     if (known !== undefined && this.accepts(known, maxAgeMs)) return known;
     const refused = this.#refusals.find(tokenHash, this.#parts.clock.monotonicMs());

@@ -1,6 +1,5 @@
-import { hash } from 'node:crypto';
 import type { AuthListener, Clock, RevocationReason, Tenants, TokenEnd } from '../../core/index.ts';
-import { RecentMap, traitsOf } from '../../core/index.ts';
+import { hashOfToken, RecentMap, traitsOf } from '../../core/index.ts';
 import type { OwnerChecks, TokenBudget } from './budget.ts';
 import { type Caller, callerOf, refuseNameless, type Unavailable, type Verdict } from './caller.ts';
 import type { KeySet } from './key-set.ts';
@@ -9,15 +8,7 @@ import { Refusals } from './refusals.ts';
 import { type Revocable, revocableOf } from './revocation-rules.ts';
 import type { IssuerRevocations } from './revocations.ts';
 import type { Invalid, Jwt, VerificationKey } from './token/index.ts';
-import {
-  boundKey,
-  dateClaim,
-  invalid,
-  isSignature,
-  parseJwt,
-  refuseClaims,
-  tenantOf,
-} from './token/index.ts';
+import { boundKey, dateClaim, invalid, parseJwt, refuseClaims, signerOf, tenantOf } from './token/index.ts';
 
 interface VerifierDependencies {
   readonly keys: KeySet;
@@ -84,7 +75,7 @@ export class Verifier implements TokenVerifier {
   }
 
   verify(token: string, address: string): Verdict | Promise<Verdict> {
-    const tokenHash = hashOf(token);
+    const tokenHash = hashOfToken(token);
     const known = this.recall(tokenHash);
     if (known !== null) return known;
     const jwt = parseJwt(token);
@@ -92,7 +83,7 @@ export class Verifier implements TokenVerifier {
   }
 
   remembered(token: string): Caller | null {
-    const known = this.#callers.get(hashOf(token));
+    const known = this.#callers.get(hashOfToken(token));
     return known !== undefined && this.accepts(known) ? known : null;
   }
 
@@ -135,10 +126,7 @@ export class Verifier implements TokenVerifier {
   }
 
   #hasSigned(jwt: Jwt): boolean {
-    const signingInput = Buffer.from(jwt.signingInput, 'latin1');
-    return this.#parts.keys
-      .candidates(jwt, this.#options.tenants)
-      .some(key => isSignedBy(jwt, key, signingInput));
+    return signerOf(jwt, this.#parts.keys.candidates(jwt, this.#options.tenants)) !== undefined;
   }
 
   #revocableOf(jwt: Jwt): Revocable {
@@ -210,8 +198,7 @@ export class Verifier implements TokenVerifier {
   }
 
   #signerOf(jwt: Jwt, keys: readonly VerificationKey[]): VerificationKey | undefined {
-    const signingInput = Buffer.from(jwt.signingInput, 'latin1');
-    const key = keys.find(candidate => isSignedBy(jwt, candidate, signingInput));
+    const key = signerOf(jwt, keys);
     this.#parts.listener.signatureChecked(jwt.algorithm, key !== undefined);
     return key;
   }
@@ -265,20 +252,15 @@ export class Verifier implements TokenVerifier {
 
   /** The principal of a token with a valid signature; '' if it is invalid, `null` if it was not checked. */
   #trace(jwt: Jwt): string | null {
-    const signingInput = Buffer.from(jwt.signingInput, 'latin1');
     const keys = this.#parts.keys.candidates(jwt, this.#options.tenants);
     for (const key of keys) {
       if (!this.#parts.ownerChecks.take()) return null;
-      if (!isSignedBy(jwt, key, signingInput)) continue;
+      if (signerOf(jwt, [key]) === undefined) continue;
       const caller = callerOf(jwt.claims, this.#revocableOf(jwt), this.#options, key);
       return caller.kind === 'invalid' ? '' : caller.principal;
     }
     return keys.length === 0 ? null : '';
   }
-}
-
-function isSignedBy(jwt: Jwt, { keyObject }: VerificationKey, signingInput: Buffer): boolean {
-  return isSignature(jwt.algorithm, keyObject, signingInput, jwt.signature);
 }
 
 /** The methods of a verifier that streams with its tokens or API keys keep using. */
@@ -317,9 +299,4 @@ export interface TokenVerifier extends LastingVerifier {
    * @param maxAgeMs as in `verify`
    */
   accepts(caller: Caller, maxAgeMs: number): boolean;
-}
-
-/** The key under which a token is remembered: the token itself is a secret, and longer. */
-export function hashOf(token: string): string {
-  return hash('sha256', token, 'base64url');
 }

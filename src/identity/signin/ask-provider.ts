@@ -3,7 +3,14 @@ import { Agent as HttpsAgent, type RequestOptions, request as requestHttps } fro
 import type { Socket, TcpNetConnectOpts } from 'node:net';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { GrowingBytes, isUnknownAuthority, type Network, nodeHttp, WeakMemo } from '../../core/index.ts';
+import {
+  GrowingBytes,
+  isUnknownAuthority,
+  jsonIn,
+  type Network,
+  nodeHttp,
+  WeakMemo,
+} from '../../core/index.ts';
 import type { ProviderOptions, ProviderTls } from './options.ts';
 
 interface ProviderRequest {
@@ -38,13 +45,9 @@ const UTF8 = new TextDecoder();
 
 /** The members of a JSON object; `undefined` if the text is something else. A later duplicate replaces an earlier one. */
 export function jsonMembers(text: Buffer): ReadonlyMap<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(UTF8.decode(text));
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? new Map(Object.entries(value)) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(UTF8.decode(text));
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? new Map(Object.entries(value)) : undefined;
 }
 
 /** The options that one request needs. */

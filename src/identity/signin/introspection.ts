@@ -1,7 +1,6 @@
-import { hash } from 'node:crypto';
 import { type Configuration, tokenIntrospection } from 'openid-client';
 import type * as core from '../../core/index.ts';
-import { GatewayError, RecentMap, retryAfterField } from '../../core/index.ts';
+import { GatewayError, hashOfToken, RecentMap, retryAfterField } from '../../core/index.ts';
 import { jsonMembers, ProviderFault, type ProviderResponse, saysInvalid } from './ask-provider.ts';
 import { ProviderClient, ProviderRequests } from './client-request.ts';
 import { type ErrorKind, type Failure, judgeFailure, type ProviderFailure } from './failures.ts';
@@ -115,7 +114,7 @@ export class Introspection {
     maxAgeMs: number,
     address: string,
   ): Activity | GatewayError | Promise<Activity | GatewayError> {
-    const key = keyOf(token);
+    const key = hashOfToken(token);
     const known = this.#known.get(key);
     if (known !== undefined && this.#parts.clock.monotonicMs() - known.askedAtMs < maxAgeMs)
       return known.activity;
@@ -134,12 +133,12 @@ export class Introspection {
     address: string | null,
     maxAgeMs: number,
   ): core.TokenReply | Promise<core.TokenReply> {
-    return this.#question(token, keyOf(token), { address, maxAgeMs });
+    return this.#question(token, hashOfToken(token), { address, maxAgeMs });
   }
 
   /** Answers another thread. Never rejects. */
   async answer({ token, ...limits }: SharedQuestion): Promise<SharedAnswer> {
-    const key = keyOf(token);
+    const key = hashOfToken(token);
     const known = this.#answers.get(key);
     if (known !== undefined && this.#parts.clock.monotonicMs() - known.askedAtMs < limits.maxAgeMs)
       return known;
@@ -241,11 +240,6 @@ export class Introspection {
     };
     return this.#client.ask(request, metadata);
   }
-}
-
-/** The key under which a token is remembered: the token itself is a secret, and longer. */
-function keyOf(token: string): string {
-  return hash('sha256', token, 'base64url');
 }
 
 const ENDPOINT = 'introspection_endpoint';

@@ -1,6 +1,12 @@
-import { isIPv4 } from 'node:net';
-import { isSame, namesTenants, type SignInListener, type System, type Timer } from '../../core/index.ts';
-import { hasOddIpv4 } from '../../wire/http/index.ts';
+import {
+  isSame,
+  jsonIn,
+  namesTenants,
+  type SignInListener,
+  type System,
+  type Timer,
+} from '../../core/index.ts';
+import { hasOddIpv4, isLoopback } from '../../wire/http/index.ts';
 import { getDocument, jsonMembers, ProviderFault, refreshDelayMs, retryDelayMs } from './ask-provider.ts';
 import type { ProviderOptions } from './options.ts';
 
@@ -275,12 +281,10 @@ export async function announcedScopes(
 }
 
 function parse(body: Buffer): unknown {
-  try {
-    // A byte-order mark is not JSON, but some servers put one before their files (RFC 8259, 8.1).
-    return JSON.parse(body.toString('utf8').replace(/^\ufeff/, ''));
-  } catch {
-    throw new ProviderFault('nonsense', 'the discovery document is not JSON');
-  }
+  // A byte-order mark is not JSON, but some servers put one before their files (RFC 8259, 8.1).
+  const document = jsonIn(body.toString('utf8').replace(/^\ufeff/, ''));
+  if (document === undefined) throw new ProviderFault('nonsense', 'the discovery document is not JSON');
+  return document;
 }
 
 /**
@@ -297,11 +301,4 @@ export function addressError(text: string, allowHttp: boolean): string | undefin
   if (url.protocol !== 'http:') return 'must begin with https://';
   if (allowHttp || isLoopback(url.hostname)) return undefined;
   return 'is plain http and not on loopback: use https, or set allow_http: true';
-}
-
-/** `hostname` as `URL` writes it: lower case, IPv4 in four decimal parts, IPv6 in brackets. */
-function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
-  );
 }

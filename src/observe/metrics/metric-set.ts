@@ -1,17 +1,7 @@
-import { AggregatorRegistry, Counter, Gauge, Histogram, type Metric, Registry } from 'prom-client';
+import { AggregatorRegistry, Gauge, type Metric, Registry } from 'prom-client';
 import { atOnce, type Steps, Turns } from '../../core/index.ts';
 import { METRICS, type MetricDeclaration, type MetricName, type MetricOf } from './declarations.ts';
-import { addGrowth, type Growing, type Growth, takeGrowth } from './growth.ts';
 import { type LabelModel, prepareSeries, type SeriesTree } from './label-model.ts';
-
-/** How to make a counter, in terms of prom-client. */
-interface TallyOptions {
-  readonly name: string;
-  readonly help: string;
-  /** Default none. */
-  readonly labelNames?: readonly string[];
-  readonly registers: Registry[];
-}
 
 /**
  * A count for each combination of label values, found by one lookup per label: `tally.of('api').of('200').count++`. For
@@ -41,20 +31,6 @@ export class Tally {
   }
 }
 
-/**
- * Registers a counter that reports, at each scrape, what the returned tally has counted since startup. A series starts at 0 once
- * it was looked up: see `prepareSeries`.
- */
-export function tallyCounter({ name, help, labelNames = [], registers }: TallyOptions): Tally {
-  const tally = new Tally();
-  const counter = new Counter({ name, help, labelNames, registers });
-  Object.assign(counter, {
-    // The registry calls this at each scrape. The published types lack it.
-    getForPromString: async () => ({ name, help, type: 'counter', values: countsOf(tally, labelNames) }),
-  });
-  return tally;
-}
-
 function* countsOf(tally: Tally, labelNames: readonly string[]): Iterable<Sample> {
   for (const [labels, { count }] of seriesOf(tally, labelNames)) yield { labels, value: count };
 }
@@ -72,12 +48,6 @@ function* seriesOf<Part extends SeriesTree<Part>>(
       yield* seriesOf(part, names, value === '' ? labels : { ...labels, [name]: value });
 }
 
-/** How to make a histogram, in terms of prom-client. */
-interface TallyHistogramOptions extends TallyOptions {
-  /** Upper bounds of the buckets, ascending. */
-  readonly buckets: readonly number[];
-}
-
 /** Values per bucket, as in a `TallyHistogram`, and their sum. */
 interface Distribution {
   readonly counts: readonly number[];
@@ -88,34 +58,35 @@ interface Distribution {
 export class TallyHistogram {
   readonly parts = new Map<string, TallyHistogram>();
   sum = 0;
-  readonly #bounds: readonly number[];
+  /** Upper bounds of the buckets, ascending. */
+  readonly bounds: readonly number[];
   /** Values per bucket, not cumulative; the last bucket is for those above all bounds. Created with the first value. */
   #counts: number[] | null = null;
 
   constructor(bounds: readonly number[]) {
-    this.#bounds = bounds;
+    this.bounds = bounds;
   }
 
   /** The part with this value of the next label. */
   of(value: string): TallyHistogram {
     const part = this.parts.get(value);
     if (part !== undefined) return part;
-    const first = new TallyHistogram(this.#bounds);
+    const first = new TallyHistogram(this.bounds);
     this.parts.set(value, first);
     return first;
   }
 
   observe(value: number): void {
-    const counts = this.#counts ?? zeros(this.#bounds);
+    const counts = this.#counts ?? zeros(this.bounds);
     this.#counts = counts;
     let bucket = 0;
-    while (value > (this.#bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
+    while (value > (this.bounds[bucket] ?? Number.POSITIVE_INFINITY)) bucket++;
     counts[bucket] = (counts[bucket] ?? 0) + 1;
     this.sum += value;
   }
 
   get counts(): readonly number[] {
-    return this.#counts ?? zeros(this.#bounds);
+    return this.#counts ?? zeros(this.bounds);
   }
 
   take(): Distribution | null {
@@ -135,48 +106,24 @@ function zeros(bounds: readonly number[]): number[] {
   return Array.from({ length: bounds.length + 1 }, () => 0);
 }
 
-/**
- * Registers a histogram that shows, at each scrape, what the returned tally has observed since startup.
- *
- * @param labelNames read at each scrape: a reload can add one
- */
-export function tallyHistogram(
-  options: TallyHistogramOptions,
-  labelNames = () => options.labelNames ?? [],
-): TallyHistogram {
-  const { name, help, buckets, registers } = options;
-  const tally = new TallyHistogram(buckets);
-  const histogram = new Histogram({ name, help, buckets: [...buckets], registers });
-  Object.assign(histogram, {
-    // The registry calls this at each scrape. The published types lack it, but there is no other way to set counts.
-    getForPromString: async () => ({
-      name,
-      help,
-      type: 'histogram',
-      values: distributionsOf(tally, labelNames(), options),
-    }),
-  });
-  return tally;
-}
-
 function* distributionsOf(
+  name: string,
   tally: TallyHistogram,
   labelNames: readonly string[],
-  options: TallyHistogramOptions,
 ): Iterable<Sample> {
-  for (const [labels, part] of seriesOf(tally, labelNames)) yield* histogramSeries(options, labels, part);
+  for (const [labels, part] of seriesOf(tally, labelNames)) yield* histogramSeries(name, labels, part);
 }
 
 /** One distribution as series in the library's form: cumulative buckets, sum and count. */
 function histogramSeries(
-  { name, buckets }: TallyHistogramOptions,
+  name: string,
   sharedLabels: Sample['labels'],
-  { counts, sum }: TallyHistogram,
+  { bounds, counts, sum }: TallyHistogram,
 ): Sample[] {
   let count = 0;
   const cumulative = counts.map((inBucket, i) => {
     count += inBucket;
-    return { metricName: `${name}_bucket`, labels: { le: buckets[i] ?? '+Inf' }, sharedLabels, value: count };
+    return { metricName: `${name}_bucket`, labels: { le: bounds[i] ?? '+Inf' }, sharedLabels, value: count };
   });
   return [
     ...cumulative,
@@ -201,7 +148,7 @@ interface ShownMetric {
   readonly values: Iterable<Sample>;
 }
 
-/** The registry prefers `getForPromString` to `get` for a text. The published types lack it. */
+/** The library's own metrics have `getForPromString` for a text, besides `get`. The published types lack it. */
 async function inLibrarysForm(metric: Metric): Promise<ShownMetric> {
   const { getForPromString } = metric as { getForPromString?: () => Promise<ShownMetric> };
   return (await getForPromString?.call(metric)) ?? metric.get();
@@ -251,12 +198,56 @@ function* samplesOf(read: () => Reading, addsUp: boolean): Iterable<Sample> {
   yield* samples.values();
 }
 
+/** A tree of series whose counts another thread adds to its own. */
+interface Growing<Part, Amount> extends SeriesTree<Part> {
+  /** Returns what this part has counted since the last call, and resets it; `null` if nothing. */
+  take(): Amount | null;
+  add(amount: Amount): void;
+}
+
+/** What the series of metrics have counted, by metric: label values and amounts. Whatever has no counts is left out. */
+type Growth<Amount> = readonly (readonly [
+  name: MetricName,
+  series: readonly (readonly [labels: readonly string[], amount: Amount])[],
+])[];
+
+/** Takes what all series of these metrics have counted since the last call. */
+function takeGrowth<Part extends Growing<Part, Amount>, Amount>(
+  metrics: ReadonlyMap<MetricName, Part>,
+): Growth<Amount> {
+  return [...metrics].flatMap(([name, root]) => {
+    const series: [labels: readonly string[], amount: Amount][] = [];
+    const labels: string[] = [];
+    const visit = (part: Part) => {
+      const amount = part.take();
+      if (amount !== null) series.push([[...labels], amount]);
+      for (const [value, next] of part.parts) {
+        labels.push(value);
+        visit(next);
+        labels.pop();
+      }
+    };
+    visit(root);
+    return series.length === 0 ? [] : [[name, series] as const];
+  });
+}
+
+/** Adds what the series of another thread have counted. */
+function addGrowth<Part extends Growing<Part, Amount>, Amount>(
+  metrics: ReadonlyMap<MetricName, Part>,
+  growth: Growth<Amount>,
+): void {
+  for (const [name, series] of growth)
+    for (const [labels, amount] of series)
+      labels.reduce((part, value) => part?.of(value), metrics.get(name))?.add(amount);
+}
+
 const DECLARATIONS: Readonly<Record<MetricName, MetricDeclaration>> = METRICS;
 
 /** What the metrics of one thread have counted since the last `take`, by metric. */
 export interface MetricGrowth {
-  readonly counters: readonly (readonly [name: MetricName, growth: Growth<number>])[];
-  readonly histograms: readonly (readonly [name: MetricName, growth: Growth<Distribution>])[];
+  readonly counters: Growth<number>;
+  readonly histograms: Growth<Distribution>;
 }
 
 /** The current values of metrics that each thread has, in the library's form. */
@@ -276,34 +267,39 @@ export class MetricSet {
   readonly #counters = new Map<MetricName, Tally>();
   readonly #histograms = new Map<MetricName, TallyHistogram>();
 
+  /** Registers a counter. A series is shown from 0 once it was looked up: see `prepareSeries`. */
   counter(name: MetricOf<'counter'>): Tally {
     const declaration = DECLARATIONS[name];
-    const tally = tallyCounter(this.#optionsOf(name));
+    const labelNames = labelNamesOf(declaration);
+    const tally = new Tally();
     this.#counters.set(name, tally);
-    this.#prepare(declaration, () => labelNamesOf(declaration), tally, 1);
+    this.#show(name, () => countsOf(tally, labelNames));
+    this.#prepare(declaration, () => labelNames, tally, 1);
     return tally;
   }
 
   /**
    * Registers a histogram.
    *
-   * @param labelNames read at each scrape and reload. Default: as declared
+   * @param labelNames read at each scrape and reload, which can add one. Default: as declared
    */
   histogram(name: MetricOf<'histogram'>, labelNames?: () => readonly string[]): TallyHistogram {
     const declaration = DECLARATIONS[name];
     const { buckets = [] } = declaration;
     const namesNow = labelNames ?? (() => labelNamesOf(declaration));
-    const tally = tallyHistogram({ ...this.#optionsOf(name), buckets }, namesNow);
+    const tally = new TallyHistogram(buckets);
     this.#histograms.set(name, tally);
+    this.#show(name, () => distributionsOf(name, tally, namesNow()));
     // A series takes a line for each bucket and +Inf, the sum and the count.
     this.#prepare(declaration, namesNow, tally, buckets.length + 3);
     return tally;
   }
 
   gauge(name: MetricOf<'gauge'>): Gauge<string> {
-    const gauge = new Gauge<string>(this.#optionsOf(name));
-    const { labels = {} } = DECLARATIONS[name];
+    const { help, labels = {}, across: aggregator = 'sum' } = DECLARATIONS[name];
     const names = Object.keys(labels);
+    const registers = [this.registry];
+    const gauge = new Gauge<string>({ name, help, aggregator, labelNames: names, registers });
     if (names.length === 0) return gauge;
     for (const row of combinations(labels))
       gauge.set(Object.fromEntries(names.map((label, i) => [label, row[i] ?? ''])), 0);
@@ -312,16 +308,8 @@ export class MetricSet {
 
   /** Registers a metric that is read at each scrape. Values of the same labels add up in a counter. */
   read(name: MetricOf<'counter' | 'gauge'>, read: () => Reading): void {
-    const options = this.#optionsOf(name);
-    const { help, aggregator } = options;
-    const { type } = DECLARATIONS[name];
-    const addsUp = type === 'counter';
-    const metric = addsUp ? new Counter<string>(options) : new Gauge<string>(options);
-    const about = { name, help, type, aggregator };
-    Object.assign(metric, {
-      get: async () => ({ ...about, values: [...samplesOf(read, addsUp)] }),
-      getForPromString: async () => ({ ...about, values: samplesOf(read, addsUp) }),
-    });
+    const addsUp = DECLARATIONS[name].type === 'counter';
+    this.#show(name, () => samplesOf(read, addsUp));
   }
 
   /** Applies the configuration: shows the series that it makes possible, and drops those that it no longer has. */
@@ -334,19 +322,13 @@ export class MetricSet {
 
   /** Takes what this thread has counted since the last call. */
   takeGrowth(): MetricGrowth {
-    return { counters: grown(this.#counters), histograms: grown(this.#histograms) };
+    return { counters: takeGrowth(this.#counters), histograms: takeGrowth(this.#histograms) };
   }
 
   /** Adds what another thread has counted. */
   addGrowth({ counters, histograms }: MetricGrowth): void {
-    for (const [name, growth] of counters) {
-      const root = this.#counters.get(name);
-      if (root !== undefined) addGrowth(root, growth);
-    }
-    for (const [name, growth] of histograms) {
-      const root = this.#histograms.get(name);
-      if (root !== undefined) addGrowth(root, growth);
-    }
+    addGrowth(this.#counters, counters);
+    addGrowth(this.#histograms, histograms);
   }
 
   /** Reads the values that each thread has: its part of merged gauges, and the metrics of its JavaScript engine. */
@@ -356,7 +338,8 @@ export class MetricSet {
       const metric = await this.registry.getSingleMetric(name)?.get();
       if (metric === undefined) return [];
       // A mean over all threads would hide a slow one.
-      return [metric.aggregator === 'average' ? { ...metric, aggregator: 'max' as const } : metric];
+      const aggregator = metric.aggregator === 'average' ? ('max' as const) : metric.aggregator;
+      return [{ ...metric, aggregator, values: [...metric.values] }];
     });
     return (await Promise.all(read)).flat();
   }
@@ -380,10 +363,11 @@ export class MetricSet {
     return turns.slice(textOf(await Promise.all(shown.map(inLibrarysForm))));
   }
 
-  #optionsOf(name: MetricName) {
-    const declaration = DECLARATIONS[name];
-    const { help, across: aggregator = 'sum' } = declaration;
-    return { name, help, aggregator, labelNames: labelNamesOf(declaration), registers: [this.registry] };
+  /** Registers a metric whose values are kept here. The library needs only its name, and this function for each scrape. */
+  #show(name: MetricName, values: () => Iterable<Sample>): void {
+    const { help, type, across: aggregator = 'sum' } = DECLARATIONS[name];
+    const get = async () => ({ name, help, type, aggregator, values: values() });
+    this.registry.registerMetric({ name, get } as unknown as Metric);
   }
 
   #prepare<Part extends SeriesTree<Part>>(
@@ -400,14 +384,6 @@ export class MetricSet {
         return prepareSeries(root, series(model), at, linesEach);
       });
   }
-}
-
-/** Takes what each metric has counted; omits those without counts. */
-function grown<Part extends Growing<Part, Amount>, Amount>(metrics: ReadonlyMap<MetricName, Part>) {
-  return [...metrics].flatMap(([name, root]) => {
-    const growth = takeGrowth<Part, Amount>(root);
-    return growth.length === 0 ? [] : [[name, growth] as const];
-  });
 }
 
 /** Whether each thread has a part of this metric: yes for those of the engine, no for those of the process (`process_...`). */

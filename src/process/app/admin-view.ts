@@ -70,9 +70,7 @@ export function adminView(parts: ShownParts): AdminView {
     api: {
       restrictions: limiting.restrictions,
       allowances: limiting.allowances,
-      limits: () => generations.current.snapshot.limits,
       snapshot: () => generations.current.snapshot,
-      identity: () => generations.current.snapshot.identity,
       async endpoints() {
         await reports.refresh('state');
         return sources.endpoints();

@@ -1,11 +1,12 @@
 import { createHmac } from 'node:crypto';
 import type * as core from '../../core/index.ts';
+import { formatHostPort } from '../../core/index.ts';
 import type { OutgoingRequest } from '../../wire/http1/index.ts';
 import { type EndpointSource, FixedEndpoints, type SourcedEndpoint } from '../endpoint-source.ts';
 import { type CheckState, HealthChecks, type HealthOptions } from '../health/index.ts';
 import type * as transport from '../transport.ts';
 import { type Balance, Balancer } from './balancer.ts';
-import { Endpoint, type EndpointOwner, endpointName } from './endpoint.ts';
+import { Endpoint, type EndpointOwner } from './endpoint.ts';
 import { type CallShare, EndpointCall } from './endpoint-call.ts';
 import { RetryBudget } from './retry-budget.ts';
 
@@ -373,5 +374,5 @@ function sourceKey({ weight: _weight, backup: _backup, ...where }: transport.End
 
 /** Identifies an endpoint: by its address, and the name that its certificate is verified for. */
 function endpointKey(endpoint: SourcedEndpoint): string {
-  return `${endpointName(endpoint)} ${endpoint.name}`;
+  return `${formatHostPort(endpoint)} ${endpoint.name}`;
 }

@@ -1,5 +1,5 @@
 import type { OutReason, Random } from '../../core/index.ts';
-import { RecentCount, socketPath } from '../../core/index.ts';
+import { formatHostPort, RecentCount } from '../../core/index.ts';
 import type { EndpointAddress, EndpointPool } from '../transport.ts';
 import type { Candidate } from './balancer.ts';
 import { textHash } from './caller-rank.ts';
@@ -19,7 +19,7 @@ export interface EndpointOwner {
 /** One address of an upstream: its connections, its health and what is in flight to it. */
 export class Endpoint implements Candidate {
   readonly address: EndpointAddress;
-  /** `host:port`, with an IPv6 address in brackets. */
+  /** The address, by `formatHostPort`: where this is the same, it is the same endpoint. */
   readonly name: string;
   readonly nameHash: number;
   readonly pool: EndpointPool;
@@ -37,7 +37,7 @@ export class Endpoint implements Candidate {
 
   constructor({ host, port }: EndpointAddress, pool: EndpointPool, owner: EndpointOwner, random: Random) {
     this.address = { host, port };
-    this.name = endpointName(this.address);
+    this.name = formatHostPort(this.address);
     this.nameHash = textHash(this.name);
     this.pool = pool;
     this.owner = owner;
@@ -80,10 +80,4 @@ export class Endpoint implements Candidate {
   failed(nowMs: number): void {
     this.#failed.add(nowMs);
   }
-}
-
-/** Names an endpoint. Where host and port are the same, it is the same endpoint. A Unix socket has no port. */
-export function endpointName({ host, port }: EndpointAddress): string {
-  if (socketPath(host) !== null) return host;
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

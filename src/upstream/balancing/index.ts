@@ -1,3 +1,3 @@
 export type { Balance, CookieBalance } from './balancer.ts';
-export { type Endpoint, endpointName } from './endpoint.ts';
+export type { Endpoint } from './endpoint.ts';
 export { type EndpointsState, EndpointTransport, type Spreading } from './endpoint-transport.ts';

@@ -76,6 +76,13 @@ export class AddressSet {
   }
 }
 
+/** Whether a host is the machine itself: localhost, or a loopback address (RFC 6890, 2.2.2 and 2.2.3). */
+export function isLoopback(host: string): boolean {
+  const address = normalizeAddress(host);
+  if (address === null) return host.toLowerCase() === 'localhost';
+  return address.startsWith('127.') || address === '::1';
+}
+
 /**
  * Returns the key under which a client is restricted: that of its address, unless a list of clients that are never restricted
  * contains the IPv4 address that it embeds. Such a list applies to literal addresses only, because an embedded address can be

@@ -1,4 +1,5 @@
 export * from './client/index.ts';
+export { PREFACE } from './frames/index.ts';
 export * from './hpack/index.ts';
 export { ErrorCode, errorName, Http2Fault } from './http2-fault.ts';
 export { Liveness } from './liveness.ts';

@@ -48,6 +48,7 @@ it.each([
   ['a.test', 80, 'a.test'],
   ['a.test', 443, 'a.test:443'],
   ['::1', 8080, '[::1]:8080'],
+  ['unix:/run/app.sock', 0, 'localhost'],
 ])('calls an upstream at %s and %i %s', (name, port, authority) => {
   expect(originOf({ name, port, tls: null })).toEqual({ scheme: 'http', authority });
 });

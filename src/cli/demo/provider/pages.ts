@@ -1,3 +1,5 @@
+import { escapeHtml } from '../../../core/index.ts';
+
 const STYLE = `
   :root { color-scheme: light dark; --ink: #1c2430; --paper: #f4f5f7; --card: #fff; --line: #d5d9e0; --accent: #20639b; --bad: #b3261e; }
   @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ee; --paper: #14181e; --card: #1d232c; --line: #3a424e; --accent: #6cb2eb; --bad: #f2867e; } }
@@ -56,13 +58,4 @@ export function errorPage(error: string, restartPath: string): string {
 <p class="bad">${escapeHtml(error)}</p>
 <p class="hint"><a href="${escapeHtml(restartPath)}">Start again</a></p>`,
   );
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;');
 }

@@ -3,7 +3,7 @@ import { classNames, groupName, limitsFor, listedClass } from '../../../config/i
 import { GatewayError } from '../../../core/index.ts';
 import type { Allowances } from '../../../gateway/runtime/index.ts';
 import type { AccessTokenOptions } from '../../../identity/auth/index.ts';
-import type { Allowance, Limit, LimitSet, LimitsByRole } from '../../../limits/index.ts';
+import type { Allowance, Limit, LimitRole, LimitSet, LimitsByRole } from '../../../limits/index.ts';
 import { groupCounterKey, isSharedRole, windowName, windowsOf } from '../../../limits/index.ts';
 import { mainValue } from '../../../wire/http/index.ts';
 import { type ApiClient, type ClientSources, clientIn, providerOf } from './client.ts';
@@ -95,7 +95,7 @@ function questionIn(query: URLSearchParams, sources: BucketSources): Question | 
   if (read instanceof GatewayError) return read;
   const { bucket: name, value: given, group, class: named, ...who } = read;
   const value = given === undefined ? null : mainValue(encodeURIComponent(given));
-  const { buckets } = sources.limits();
+  const { buckets } = sources.snapshot().limits;
   const bucket = buckets.find(each => each.name === name) ?? null;
   if (name !== undefined && bucket === null) return notFound('No route of limits.yaml uses such a bucket.');
   if (given !== undefined && (bucket === null || bucket.main === null))
@@ -122,7 +122,7 @@ function questionOfGroup(
     return badApiRequest('group: give it with a bucket that has a quota for "group".');
   if (Object.keys(who).length > 0) return badApiRequest('group: give it without a client.');
   if (bucket.main !== null && value === null) return valueNeeded(bucket.main);
-  const identity = sources.identity();
+  const { identity } = sources.snapshot();
   const found = identity === null || identity.providers.length === 0 ? null : providerOf(provider, identity);
   if (found instanceof GatewayError) return found;
   const issuer = issuerOfGroups(found?.accessTokens);
@@ -143,7 +143,7 @@ function classOf(
   named: string | undefined,
   sources: BucketSources,
 ): ClassName | GatewayError {
-  const identity = sources.identity();
+  const { identity } = sources.snapshot();
   const names = classNames(identity);
   if (named !== undefined && !names.includes(named))
     return badApiRequest(
@@ -156,7 +156,7 @@ function classOf(
 function limitsOf({ client, bucket, className, group }: Question, sources: BucketSources): AskedLimit[] {
   if (client === null)
     return bucket === null ? [] : sharedLimits(bucket, group === null ? 'resource' : 'group');
-  const all = limitsOfClient(sources.limits(), client, className);
+  const all = limitsOfClient(sources.snapshot().limits, client, className);
   return bucket === null ? all : all.filter(limit => limit.bucket === bucket);
 }
 
@@ -166,7 +166,7 @@ function atOnceOf(
   sources: BucketSources,
 ): (AskedLimit & { bucket: BucketModel })[] {
   if (client === null) return [];
-  const buckets = asked === null ? sources.limits().buckets : [asked];
+  const buckets = asked === null ? sources.snapshot().limits.buckets : [asked];
   return buckets.flatMap(bucket => {
     const { concurrent, shadow } = limitsFor(bucket, client.key).exemptSets.of(className);
     const limit = concurrent ?? shadow?.concurrent ?? null;
@@ -236,10 +236,7 @@ function limitsOfClient(
 
 /** The limits that all clients share for each value of the bucket's main parameter, or those that groups share. */
 function sharedLimits(bucket: BucketModel, role: 'group' | 'resource'): AskedLimit[] {
-  const { user } = bucket.exemptSets;
-  const view = (limit: Limit | null | undefined, isInShadow: boolean) =>
-    windowsOf(limit ?? null).map(each => ({ bucket, limit: each, isInShadow }));
-  return [...view(user[role], false), ...view(user.shadow?.[role], true)];
+  return limitsInSet(bucket, bucket.exemptSets.user, [role]);
 }
 
 /** Identifies, together with the client, the counters that a question is about. */
@@ -247,10 +244,13 @@ function partOf({ value, group }: Question): string {
   return group === null ? (value ?? '') : groupCounterKey(group, value ?? '');
 }
 
-function limitsInSet(bucket: BucketModel | null, set: LimitSet): AskedLimit[] {
-  const view = (limits: LimitsByRole, isInShadow: boolean) =>
-    [limits.global, limits.caller, limits.resource]
-      .flatMap(windowsOf)
-      .map(limit => ({ bucket, limit, isInShadow }));
-  return [...view(set, false), ...(set.shadow === null ? [] : view(set.shadow, true))];
+/** The limits of these roles, by default those of one client; the ones in shadow last. */
+function limitsInSet(
+  bucket: BucketModel | null,
+  set: LimitSet,
+  roles: readonly LimitRole[] = ['global', 'caller', 'resource'],
+): AskedLimit[] {
+  const view = (limits: LimitsByRole | null, isInShadow: boolean) =>
+    roles.flatMap(role => windowsOf(limits?.[role] ?? null)).map(limit => ({ bucket, limit, isInShadow }));
+  return [...view(set, false), ...view(set.shadow, true)];
 }

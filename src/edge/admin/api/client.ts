@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { AddressLimits, IdentityModel, LimitsModel, ProviderModel } from '../../../config/index.ts';
+import type { AddressLimits, IdentityModel, ProviderModel, Snapshot } from '../../../config/index.ts';
 import { classOfApiKey, restrictedKey } from '../../../config/index.ts';
 import { type ClassName, GatewayError } from '../../../core/index.ts';
 import { principalOf } from '../../../identity/auth/index.ts';
@@ -16,8 +16,7 @@ export interface ApiClient {
 }
 
 export interface ClientSources {
-  identity(): IdentityModel | null;
-  limits(): LimitsModel;
+  snapshot(): Snapshot;
   /** The pseudonym of a caller in the log. */
   pseudonymOf(key: string): string;
 }
@@ -25,13 +24,12 @@ export interface ClientSources {
 /** Finds the client that a request may name; `null` if it names none. */
 export function clientIn(who: Who, sources: ClientSources): ApiClient | GatewayError | null {
   if (Object.keys(who).length === 0) return null;
-  return clientOf(who, sources.identity(), sources.limits());
+  return clientOf(who, sources.snapshot());
 }
 
 export function clientOf(
   { address, provider, client, subject, claims, as, key }: Who,
-  identity: IdentityModel | null,
-  limits: AddressLimits,
+  { identity, limits }: Pick<Snapshot, 'identity'> & { readonly limits: AddressLimits },
 ): ApiClient | GatewayError {
   const given = new Map(Object.entries(claims ?? {}));
   if (client !== undefined) given.set('azp', client);

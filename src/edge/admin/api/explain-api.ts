@@ -4,12 +4,11 @@ import { CALLER_CLASSES, GatewayError } from '../../../core/index.ts';
 import { type ActiveRestrictions, type AskedCaller, asShape, explain } from '../../../explain/index.ts';
 import { webhookOf } from '../../../gateway/index.ts';
 import { digestOfWhom, type Restrictions } from '../../../limits/index.ts';
-import { addressOf, clientOf } from './client.ts';
+import { addressOf, type ClientSources, clientOf } from './client.ts';
 import { type ApiCall, type ApiReply, badApiRequest, queryObject, readBy } from './operation.ts';
 import { explainSchema, type Who } from './shapes.ts';
 
-export interface ExplainSources {
-  snapshot(): Snapshot;
+export interface ExplainSources extends Pick<ClientSources, 'snapshot'> {
   readonly restrictions: Restrictions;
   /** The restricted address that last refused a caller. */
   readonly addressThatRefused: ActiveRestrictions['addressThatRefused'];
@@ -40,8 +39,9 @@ function activeOf({ restrictions: { listed }, addressThatRefused }: ExplainSourc
 
 function callerOf(
   { address, as, ...claims }: Omit<Who, 'as'> & { readonly as?: AskedCaller['as'] | undefined },
-  { identity, limits }: Snapshot,
+  snapshot: Snapshot,
 ): AskedCaller | GatewayError {
+  const { identity } = snapshot;
   const place = address === undefined ? null : addressOf(address);
   if (place instanceof GatewayError) return place;
   const known = [...CALLER_CLASSES, ...classNames(identity)];
@@ -50,7 +50,7 @@ function callerOf(
   if (as === 'address')
     return badApiRequest('as=address is for callers without a token: leave out the claims.');
   const kind = as === 'user' || as === 'bot' ? as : undefined;
-  const client = clientOf({ ...claims, ...(kind !== undefined && { as: kind }) }, identity, limits);
+  const client = clientOf({ ...claims, ...(kind !== undefined && { as: kind }) }, snapshot);
   if (client instanceof GatewayError) return client;
   const named = kind === undefined && as != null ? as : listedClass(client.key, identity);
   return { as: named ?? client.kind, address: place, principal: client.key };

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { didYouMean } from '../../../config/index.ts';
-import { type AdminChange, type Fields, GatewayError } from '../../../core/index.ts';
+import { type AdminChange, type Fields, GatewayError, jsonIn } from '../../../core/index.ts';
 
 export interface ApiCall {
   /** The last segment of the path, if the path has a parameter; else ''. */
@@ -53,11 +53,8 @@ export async function readBody(
     const message = 'The body is larger than any operation accepts.';
     return new GatewayError({ status: 413, message, close: true });
   }
-  try {
-    return { value: JSON.parse(bytes.toString()) };
-  } catch {
-    return badApiRequest('The body is not JSON.');
-  }
+  const value = jsonIn(bytes.toString());
+  return value === undefined ? badApiRequest('The body is not JSON.') : { value };
 }
 
 /** Resolves to the body, or to `null` if it is too long. Rejects if the connection ends before. */

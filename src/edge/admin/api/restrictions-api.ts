@@ -35,7 +35,7 @@ export function addRestriction({ body }: ApiCall, sources: RestrictionSources): 
   const forMs = parseDurationMs(duration);
   if (forMs === undefined || forMs === 0 || forMs > DAY_MS)
     return badApiRequest('for: expected a time such as 90s, 10m or 24h, at most 24h');
-  const client = clientOf(who, sources.identity(), sources.limits());
+  const client = clientOf(who, sources.snapshot());
   if (client instanceof GatewayError) return client;
   const { restrictions } = sources;
   restrictions.restrict({ ...whomOf(client), reason: 'operator' }, forMs);

@@ -10,5 +10,5 @@ export {
   tenantOf,
   textClaim,
 } from './claims.ts';
-export { importKey, KeySetError, readKeySet, type VerificationKey } from './jwk.ts';
+export { importKey, KeySetError, readKeySet, signerOf, type VerificationKey } from './jwk.ts';
 export * from './jwt.ts';

@@ -1,7 +1,15 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import type { FlawedKey } from '../../../core/index.ts';
-import { algorithmsFor, type SigningAlgorithm } from './algorithms.ts';
-import { given, isJsonObject, type JsonObject, member, parseJsonObject, THUMBPRINTS } from './jwt.ts';
+import { algorithmsFor, isSignature, type SigningAlgorithm } from './algorithms.ts';
+import {
+  given,
+  isJsonObject,
+  type JsonObject,
+  type Jwt,
+  member,
+  parseJsonObject,
+  THUMBPRINTS,
+} from './jwt.ts';
 import { keyFlaw } from './key-flaws.ts';
 
 /** One of the issuer's keys. The same key in two fetches is the same object. */
@@ -72,6 +80,15 @@ export function readKeySet(
 /** Drops the byte-order mark of UTF-8, which some servers put before their files; a parser may ignore it (RFC 8259, 8.1). */
 function withoutMark(bytes: Uint8Array): Uint8Array {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;
+}
+
+/** The first of these keys that made the signature; `undefined` if none did. */
+export function signerOf(
+  { algorithm, signingInput, signature }: Pick<Jwt, 'algorithm' | 'signingInput' | 'signature'>,
+  keys: readonly VerificationKey[],
+): VerificationKey | undefined {
+  const signed = Buffer.from(signingInput, 'latin1');
+  return keys.find(({ keyObject }) => isSignature(algorithm, keyObject, signed, signature));
 }
 
 /** The first flaw, formatted for a message. */

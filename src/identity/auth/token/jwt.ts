@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import type { InvalidReason } from '../../../core/index.ts';
+import { type InvalidReason, jsonIn } from '../../../core/index.ts';
 import { isAlgorithm, type SigningAlgorithm } from './algorithms.ts';
 
 /** A token that is not valid now: 401 on routes that require one. */
@@ -127,15 +127,8 @@ export type JsonObject = Readonly<Record<string, unknown>>;
  */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | null {
   if (!isUtf8(bytes)) return null;
-  try {
-    const value: unknown = JSON.parse(
-      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'),
-    );
-    return isJsonObject(value) ? value : null;
-  } catch {
-    // Drop the error: its message quotes the text, which may be a secret.
-    return null;
-  }
+  const value = jsonIn(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
+  return isJsonObject(value) ? value : null;
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

@@ -1,7 +1,7 @@
 import type { CountedRequest, LimitsModel } from '../../../config/index.ts';
 import { GRPC_METHOD } from '../../../config/routing/index.ts';
 import type { ClaimedValues, DecisionOutcome, RestrictedBy, UncheckedLine } from '../../../core/index.ts';
-import { CALL_PROTOCOLS, equivalentStatusOf, isAccessValue, RpcCode } from '../../../core/index.ts';
+import { CALL_PROTOCOLS, equivalentStatusOf, isAccessValue, jsonIn, RpcCode } from '../../../core/index.ts';
 import { addressKey } from '../../../wire/http/index.ts';
 
 /** The outcome of a request in the log. `undecided`: the limits were not checked, but the end of the request is an offence. */
@@ -82,12 +82,8 @@ function undecided(fields: UncheckedLine | null): 'early' | 'other' {
 }
 
 function fieldsOf(line: string): UncheckedLine | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return value !== null && typeof value === 'object' ? value : null;
-  } catch {
-    return null;
-  }
+  const value = jsonIn(line);
+  return typeof value === 'object' ? (value as UncheckedLine | null) : null;
 }
 
 function requestOf(fields: UncheckedLine): LogLine {

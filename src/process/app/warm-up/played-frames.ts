@@ -1,8 +1,7 @@
-import { HeaderEncoder } from '../../../wire/http2/index.ts';
+import { HeaderEncoder, PREFACE } from '../../../wire/http2/index.ts';
 
 // Just enough of HTTP/2 (RFC 9113) for requests and responses: the only reader of these frames is the gateway, which is strict.
 
-const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 const HEADER_BYTES = 9;
 const TYPE = { data: 0, headers: 1, settings: 4, ping: 6, windowUpdate: 8 } as const;
 const FLAG = { ack: 1, endStream: 1, endHeaders: 4 } as const;

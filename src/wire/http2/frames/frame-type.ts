@@ -14,7 +14,7 @@ export const FrameType = {
   PRIORITY_UPDATE: 0x10,
 } as const;
 
-/** The first bytes of a client, before its first frame (RFC 9113, 3.4). */
+/** The first bytes of a client, before its first frame (RFC 9113, 3.4). No HTTP/1.1 request begins like this. */
 export const PREFACE: Buffer = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
 export const Flag = {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatHostPort, parseHostPort } from '../../../../src/config/values/addresses.ts';
+import { parseHostPort } from '../../../../src/config/values/addresses.ts';
+import { formatHostPort } from '../../../../src/core/index.ts';
 
 describe('parseHostPort', () => {
   it.each([

@@ -8,7 +8,7 @@ function room(max: number) {
   const enter = (number: number) => {
     const handshake = {
       begin: () => void begun.push(number),
-      giveWay: () => {
+      refuse: () => {
         gone.push(number);
         handshakes.leave(handshake);
       },

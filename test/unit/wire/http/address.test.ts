@@ -5,6 +5,7 @@ import {
   forwardedAddress,
   forwardedClient,
   isListed,
+  isLoopback,
   normalizeAddress,
   restrictionKey,
 } from '../../../../src/wire/http/address.ts';
@@ -334,4 +335,22 @@ describe('a client that embeds an IPv4 address', () => {
   test('adds no key of its IPv4 address to a list that names it', () => {
     expect([...new AddressSet([NAT64, '2002:c633:6407::']).keys]).toEqual(['2002:c633:6407:0::/64']);
   });
+});
+
+test.each([
+  ['localhost', true],
+  ['LocalHost', true],
+  ['127.0.0.1', true],
+  ['127.9.8.7', true],
+  ['::1', true],
+  ['[::1]', true],
+  ['0:0:0:0:0:0:0:1', true],
+  ['::ffff:127.0.0.1', true],
+  ['128.0.0.1', false],
+  ['::2', false],
+  ['127.0.0.1.example', false],
+  ['localhost.example', false],
+  ['', false],
+])('"%s" is this machine: %s', (host, own) => {
+  expect(isLoopback(host)).toBe(own);
 });

@@ -12,7 +12,7 @@ routes: [{ path: /**, upstream: api }]
 async function messageFor(who: Parameters<typeof clientOf>[0]): Promise<string | null> {
   const loaded = await loadText(IDENTITY);
   if (!loaded.ok) throw new Error('the configuration has errors');
-  const found = clientOf(who, loaded.snapshot.identity, loaded.snapshot.limits);
+  const found = clientOf(who, loaded.snapshot);
   return found instanceof GatewayError ? found.message : null;
 }
 
