@@ -19,7 +19,7 @@ import type { ListenModel } from '../settings/index.ts';
 
 interface LabelSources {
   readonly listen: ListenModel;
-  readonly upstreams: Iterable<string>;
+  readonly upstreams: readonly string[];
   /** The routes of gateway.yaml, and the table of them and the gateway's own. */
   readonly routes: readonly RouteEntry<model.RouteOfFile>[];
   readonly table: RouteTable<model.RouteModel>;
@@ -42,7 +42,7 @@ export function* compileLabels(sources: LabelSources, before: KeptLabels | null)
   const buckets = [...ofBuckets.part.values()].flat().concat(withoutBucket(sources, ofBuckets));
   const labels: LabelModel = {
     routes,
-    upstreams: [...upstreams],
+    upstreams,
     webSocketUpstreams,
     buckets: before === null ? buckets : yield* sameWhereEqual(buckets, before.model.part.buckets),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),

@@ -1,33 +1,21 @@
-import {
-  eachInSteps,
-  type Kept,
-  type Machine,
-  reuse,
-  reuseInSteps,
-  type Steps,
-  usableMemory,
-} from '../../core/index.ts';
+import { type Machine, reuse, type Steps, usableMemory } from '../../core/index.ts';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
-import type { KeptItems, KeptParts, KeptTables } from '../kept-parts.ts';
-import { type LimitsConfig, readLines } from '../limits/index.ts';
+import type { KeptItems, RouteItems } from '../kept-parts.ts';
+import type { LimitsConfig } from '../limits/index.ts';
 import type * as model from '../model/index.ts';
 import { Requirements } from '../policies/index.ts';
-import { PathWords, type RouteEntry, RouteTable } from '../routing/index.ts';
+import type { RouteEntry } from '../routing/index.ts';
 import type { EffectiveConfig } from '../schema/index.ts';
 import {
   compileSettings,
-  compileUpstreams,
   type GatewayConfig,
   ownRoutesOf,
-  type RouteConfig,
   type Secrets,
-  SIGN_IN_PREFIX,
   type WrittenElsewhere,
 } from '../settings/index.ts';
 import type { Outline, Snapshot } from '../snapshot.ts';
 import { compileLabels } from './compile-labels.ts';
-import { compileRoute, namedMethods, preflightRoutes, tokensInUrls, webhookPaths } from './compile-routes.ts';
 import { descriptorsOf, memoryOf } from './memory-use.ts';
 
 export interface Sources {
@@ -35,13 +23,7 @@ export interface Sources {
   readonly gateway: GatewayConfig;
   readonly apiKeys: readonly ApiKeyLine[];
   readonly limits: LimitsConfig;
-  readonly items: KeptItems & {
-    /** The routes of gateway.yaml, each read once it is needed. */
-    readonly routes: {
-      readonly bytes: Uint8Array;
-      all(): Iterable<{ readonly key: string; read(): unknown }>;
-    };
-  };
+  readonly items: KeptItems & { readonly routes: RouteItems };
   readonly secrets: Secrets;
   /** What the process may use. */
   readonly machine: Machine;
@@ -67,28 +49,15 @@ export function* compileGateway(
   previous: Snapshot | null = null,
 ): Steps<Snapshot> {
   const before = previous?.kept ?? null;
-  const { gateway: config, limits, apiKeys, items, secrets, machine, hash, files } = sources;
-  const requirements = new Requirements(config.routes);
-  const keptRoutes = yield* compileRoutes(sources, requirements, before);
-  const upstreams = keptRoutes.upstreams.part;
-  const routes = keptRoutes.routes.all.flat();
-  const lines = yield* readLines(limits.routes, before?.lines);
+  const { gateway: config, limits, apiKeys, items, secrets, machine, hash, files, namedGlobals } = sources;
   const elsewhere: WrittenElsewhere = {
     // All keys are there: the type shows those of the setting that is asked for.
     written: () => config as never,
-    requirements,
+    requirements: new Requirements(config.routes),
     certificateFields: certificateFields(secrets.listenerTls),
   };
   const own = reuse(before?.ownRoutes, ownRoutesOf(config, elsewhere, secrets), same => same);
   const ownRoutes = own.part;
-  const tables = yield* reuseInSteps<RouteEntry<model.RouteModel>, KeptTables['part']>(
-    before?.upstreams === keptRoutes.upstreams ? before.tables : null,
-    [...routes, ...ownRoutes],
-    () => compileTables(routes, ownRoutes, config.cors === 'off'),
-  );
-  const ofRoutes = [routes, ownRoutes].map(each => each.map(({ pattern }) => pattern));
-  const patterns = [...ofRoutes.flat(), ...lines.part.patterns.values()];
-  const words = yield* reuseInSteps(before?.words, patterns, () => PathWords.inSteps(patterns));
   const written = yield* compileSettings(
     config,
     {
@@ -96,18 +65,18 @@ export function* compileGateway(
       gatewayFile: files[0] ?? '',
       machine,
       limits,
-      lines: lines.part,
-      namedGlobals: sources.namedGlobals,
-      limitsBefore: previous?.keptLimits,
+      namedGlobals,
       apiKeys,
-      webSockets: routes.some(({ value }) => value.kind === 'forward' && value.websocket !== null),
-      patterns,
-      words: words.part,
+      routeItems: items.routes,
+      ownRoutes,
+      before: previous,
     },
     secrets,
   );
   yield;
-  const parts = { upstreams: [...upstreams.values()], routes: routes.map(({ value }) => value) };
+  const { keptRoutes, keptLimits, upstreams } = written;
+  const { entries } = keptRoutes;
+  const parts = { upstreams, routes: entries.map(({ value }) => value) };
   const descriptors = descriptorsOf({ ...written, ...parts }, machine.descriptorLimit);
   const { connections, requests, refusedConnections } = descriptors;
   const caps = Object.freeze({ ...written.caps, connections, requests, refusedConnections });
@@ -115,12 +84,12 @@ export function* compileGateway(
   const labels = yield* compileLabels(
     {
       listen: settings.listen,
-      upstreams: upstreams.keys(),
-      routes,
-      table: tables.part.routes,
+      upstreams: upstreams.map(({ name }) => name),
+      routes: entries,
+      table: settings.routes,
       ownRoutes,
       limits: settings.limits,
-      limitRoutes: settings.keptLimits.table.key,
+      limitRoutes: keptLimits.table.key,
       identity: settings.identity,
       metrics: settings.metrics,
     },
@@ -131,14 +100,6 @@ export function* compileGateway(
     generation,
     hash,
     files,
-    tokensInUrls: tokensInUrls(routes),
-    webhookPaths: webhookPaths(routes),
-    upstreams: [...upstreams.values()],
-    ...tables.part,
-    namedMethods: namedMethods(routes),
-    takesOddPaths: routes.some(
-      ({ value }) => value.encodedSlashes !== 'refuse' || value.emptySegments !== 'refuse',
-    ),
     memory: memoryOf(
       {
         ...settings,
@@ -148,54 +109,9 @@ export function* compileGateway(
       usableMemory(machine),
     ),
     descriptors,
-    outline: outlineOf(sources, keptRoutes.routes.all, ownRoutes),
+    outline: outlineOf(sources, keptRoutes.all, ownRoutes),
     labels: labels.model.part,
-    kept: {
-      items: { buckets: items.buckets, lines: items.lines },
-      ...keptRoutes,
-      ownRoutes: own,
-      tables,
-      lines,
-      words,
-      labels,
-    },
-  };
-}
-
-/** Compiles the routes whose text is new, or all of them if anything changed that they may depend on. */
-function* compileRoutes(
-  { gateway: config, items, secrets }: Sources,
-  requirements: Requirements,
-  before: KeptParts | null,
-): Steps<Pick<KeptParts, 'upstreams' | 'routes'>> {
-  const { routes: _, ...others } = config;
-  const upstreams = reuse(before?.upstreams, [others, secrets, requirements.all], () =>
-    compileUpstreams(config.upstreams, secrets),
-  );
-  const known = upstreams === before?.upstreams ? before.routes : null;
-  const { bytes } = items.routes;
-  if (known !== null && Buffer.compare(known.bytes, bytes) === 0)
-    return { upstreams, routes: { ...known, bytes } };
-  const byKey = new Map<string, Kept<string, readonly RouteEntry<model.RouteOfFile>[]>>();
-  const all = yield* eachInSteps(items.routes.all(), ({ key, read }) => {
-    const kept = reuse(known?.byKey.get(key), key, () =>
-      compileRoute(read() as RouteConfig, config, upstreams.part, requirements),
-    );
-    byKey.set(key, kept);
-    return kept.part;
-  });
-  return { upstreams, routes: { bytes, byKey, all } };
-}
-
-function* compileTables(
-  routes: readonly RouteEntry<model.RouteOfFile>[],
-  ownRoutes: readonly RouteEntry<model.OwnRoute>[],
-  isCorsOff: boolean,
-): Steps<KeptTables['part']> {
-  const preflights = isCorsOff ? [] : yield* preflightRoutes(routes);
-  return {
-    routes: yield* RouteTable.inSteps<model.RouteModel>([...routes, ...ownRoutes], [SIGN_IN_PREFIX]),
-    preflightRoutes: yield* RouteTable.inSteps(preflights, [SIGN_IN_PREFIX]),
+    kept: { items: { buckets: items.buckets, lines: items.lines }, ownRoutes: own, labels },
   };
 }
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { type Clock, digestOf, socketPath } from '../../core/index.ts';
+import { type Clock, digestOf, reuse, socketPath } from '../../core/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type RawMap, Section } from '../file/index.ts';
+import type { KeptModels } from '../kept-parts.ts';
 import {
   compileUpstreamSettings,
   type UpstreamModel,
@@ -116,15 +117,23 @@ export const upstreams = setting({
     balanceKeys: await readBalanceKeys(file),
   }),
   withoutSecrets: () => ({ upstreamTls: new Map(), balanceKeys: new Map() }),
+  compile({ upstreams }, { common, before }, secrets): UpstreamsPart {
+    const keptUpstreams = reuse(before?.keptUpstreams, common, () => compileUpstreams(upstreams, secrets));
+    return { keptUpstreams, upstreams: [...keptUpstreams.part.values()] };
+  },
 });
+
+interface UpstreamsPart extends Pick<KeptModels, 'keptUpstreams'> {
+  readonly upstreams: readonly UpstreamModel[];
+}
 
 interface UpstreamSecrets {
   readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
   readonly balanceKeys: ReadonlyMap<string, string>;
 }
 
-/** Compiles the upstreams, by their names. Not a part of `upstreams`, since routes are compiled with them. */
-export function compileUpstreams(
+/** Compiles the upstreams, by their names. */
+function compileUpstreams(
   configs: Readonly<Record<string, UpstreamConfig>>,
   secrets: UpstreamSecrets,
 ): ReadonlyMap<string, UpstreamModel> {
