@@ -233,8 +233,8 @@ export class MemoryStore implements LimitStore {
     const refused: ShadowRole[] = [];
     const drawn: DrawnUnits[] = [];
     for (const joint of shadow) {
-      // Releases the records of the previous limit.
-      table.begin(moment.nowMs);
+      // Releases the records of the previous limit. A number of places has none.
+      if (joint.limits.length > 0) table.begin(moment.nowMs);
       if (this.#take(joint, caller, main, group, cost) === null) drawn.push(...drawnFrom(joint.limits));
       else refused.push(joint.limits[0]?.limit.role ?? 'concurrent');
     }
