@@ -20,5 +20,5 @@ export { SIGN_IN_PREFIX, signInPaths, signInRoutes } from './sign-in.ts';
 export type { StateModel } from './state.ts';
 export { fixedPartOfStore, type StoreModel } from './store.ts';
 export type { TimeoutsModel } from './timeouts.ts';
-export { firstWrittenUrl, upstreamKeys } from './upstreams.ts';
+export { firstWrittenUrl, upstreamKeys, upstreamsIn } from './upstreams.ts';
 export { areWorkersShown, type WorkersModel, workersInWords } from './workers.ts';

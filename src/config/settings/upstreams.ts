@@ -103,9 +103,8 @@ export const upstreams = setting({
       if (protocol === 'http1') fillIn(upstream, { max_websockets: ofWebSockets });
     }
   },
-  check({ upstreams, store }, file) {
-    for (const [name, value] of Object.entries(asMap(upstreams))) {
-      const upstream = new Section(file, ['upstreams', name], value);
+  check({ store }, file) {
+    for (const [, upstream] of upstreamsIn(file)) {
       checkUrls(upstream);
       checkHealth(upstream);
       checkProtocol(upstream);
@@ -130,6 +129,12 @@ interface UpstreamsPart extends Pick<KeptModels, 'keptUpstreams'> {
 interface UpstreamSecrets {
   readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
   readonly balanceKeys: ReadonlyMap<string, string>;
+}
+
+/** The upstreams as written, by their names. */
+export function upstreamsIn(file: ConfigFile): [name: string, upstream: Section][] {
+  const written = Object.entries(asMap(asMap(file.value).upstreams));
+  return written.map(([name, upstream]) => [name, new Section(file, ['upstreams', name], upstream)]);
 }
 
 /** Compiles the upstreams, by their names. */
@@ -257,23 +262,23 @@ function isSet(upstream: unknown, path: readonly string[]): boolean {
 /** Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. */
 async function readTls(file: ConfigFile, clock: Clock): Promise<ReadonlyMap<string, TlsFiles>> {
   const upstreams = new Map<string, TlsFiles>();
-  for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
-    const written = asMap(upstream);
-    const { tls } = written;
-    if (tls === undefined) continue;
-    upstreams.set(name, await new SecretFiles(new Section(file, ['upstreams', name], upstream), clock).tls());
-    checkTlsUse(file, name, firstWrittenUrl(written), asMap(tls));
+  for (const [name, upstream] of upstreamsIn(file)) {
+    if (upstream.raw.tls === undefined) continue;
+    upstreams.set(name, await new SecretFiles(upstream, clock).tls());
+    checkTlsUse(upstream);
   }
   return upstreams;
 }
 
-function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap): void {
-  const section = ['upstreams', name, 'tls'];
+function checkTlsUse(upstream: Section): void {
+  const { raw } = upstream;
+  const tls = asMap(raw.tls);
+  const url = firstWrittenUrl(raw);
   if (typeof url === 'string' && /^(http|unix):/.test(url) && Object.keys(tls).length > 0) {
-    file.addUseless(section, 'without TLS: write https://');
+    upstream.addUseless('tls', 'without TLS: write https://');
   } else if (tls.verify === false) {
     const message = 'anyone between the gateway and this service can read and change everything';
-    file.warn([...section, 'verify'], message);
+    upstream.warn(['tls', 'verify'], message);
   }
 }
 
@@ -288,9 +293,9 @@ function checkCookieKey(upstream: Section): void {
 
 async function readBalanceKeys(file: ConfigFile): Promise<ReadonlyMap<string, string>> {
   const keys = new Map<string, string>();
-  for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
-    if (!isMap(asMap(upstream).balance)) continue;
-    const key = await readKeyFile(file, ['upstreams', name, 'balance', 'key_file'], 'key');
+  for (const [name, upstream] of upstreamsIn(file)) {
+    if (!isMap(upstream.raw.balance)) continue;
+    const key = await readKeyFile(file, upstream.at(['balance', 'key_file']), 'key');
     if (key !== null) keys.set(name, key);
   }
   return keys;
