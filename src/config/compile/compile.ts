@@ -1,8 +1,6 @@
-import { type Machine, reuse, type Steps, usableMemory } from '../../core/index.ts';
-import type { ApiKeyLine } from '../../identity/auth/index.ts';
+import { reuse, type Steps, usableMemory } from '../../core/index.ts';
 import type { FilePlace, KeyPlaces } from '../file/index.ts';
 import type { KeptItems, RouteItems } from '../kept-parts.ts';
-import type { LimitsConfig } from '../limits/index.ts';
 import type * as model from '../model/index.ts';
 import { Requirements } from '../policies/index.ts';
 import type { RouteEntry } from '../routing/index.ts';
@@ -12,27 +10,22 @@ import {
   type GatewayConfig,
   ownRoutesOf,
   type Secrets,
+  type SettingContext,
   type WrittenElsewhere,
 } from '../settings/index.ts';
 import type { Outline, Snapshot } from '../snapshot.ts';
 import { compileLabels } from './compile-labels.ts';
 import { descriptorsOf, memoryOf } from './memory-use.ts';
 
-export interface Sources {
+export interface Sources extends Pick<SettingContext, 'machine' | 'limits' | 'namedGlobals' | 'apiKeys'> {
   /** Its routes are those that its settings depend on: one of each kind. */
   readonly gateway: GatewayConfig;
-  readonly apiKeys: readonly ApiKeyLine[];
-  readonly limits: LimitsConfig;
   readonly items: KeptItems & { readonly routes: RouteItems };
   readonly secrets: Secrets;
-  /** What the process may use. */
-  readonly machine: Machine;
   readonly settings: Outline['settings'];
   readonly effective: EffectiveConfig;
   /** Where the routes of gateway.yaml and the keys of limits.yaml are written. */
   readonly places: { readonly routes: readonly FilePlace[]; readonly limits: KeyPlaces };
-  /** The keys that a limits file has under `global`, and those under its `classes`. */
-  readonly namedGlobals: readonly string[];
   readonly hash: string;
   /** The names of these files: gateway.yaml, then the limits files. */
   readonly files: readonly string[];
@@ -49,7 +42,7 @@ export function* compileGateway(
   previous: Snapshot | null = null,
 ): Steps<Snapshot> {
   const before = previous?.kept ?? null;
-  const { gateway: config, limits, apiKeys, items, secrets, machine, hash, files, namedGlobals } = sources;
+  const { gateway: config, machine, limits, namedGlobals, apiKeys, items, secrets, hash, files } = sources;
   const elsewhere: WrittenElsewhere = {
     // All keys are there: the type shows those of the setting that is asked for.
     written: () => config as never,
@@ -74,51 +67,22 @@ export function* compileGateway(
     secrets,
   );
   yield;
-  const { keptRoutes, keptLimits, upstreams } = written;
-  const { entries } = keptRoutes;
-  const parts = { upstreams, routes: entries.map(({ value }) => value) };
-  const descriptors = descriptorsOf({ ...written, ...parts }, machine.descriptorLimit);
+  const descriptors = descriptorsOf(written, machine.descriptorLimit);
   const { connections, requests, refusedConnections } = descriptors;
   const caps = Object.freeze({ ...written.caps, connections, requests, refusedConnections });
   const settings = { ...written, caps };
-  const labels = yield* compileLabels(
-    {
-      listen: settings.listen,
-      upstreams: upstreams.map(({ name }) => name),
-      routes: entries,
-      table: settings.routes,
-      ownRoutes,
-      limits: settings.limits,
-      limitRoutes: keptLimits.table.key,
-      identity: settings.identity,
-      metrics: settings.metrics,
-    },
-    before?.labels ?? null,
-  );
+  const labels = yield* compileLabels(settings, ownRoutes, before?.labels ?? null);
   return {
     ...settings,
     generation,
     hash,
     files,
-    memory: memoryOf(
-      {
-        ...settings,
-        ...parts,
-        maxTokens: (config.access_tokens?.cache.tokens ?? 0) * tokenTablesIn(settings.identity),
-      },
-      usableMemory(machine),
-    ),
+    memory: memoryOf(settings, config.access_tokens?.cache.tokens ?? 0, usableMemory(machine)),
     descriptors,
-    outline: outlineOf(sources, keptRoutes.all, ownRoutes),
+    outline: outlineOf(sources, settings.keptRoutes.all, ownRoutes),
     labels: labels.model.part,
     kept: { items: { buckets: items.buckets, lines: items.lines }, ownRoutes: own, labels },
   };
-}
-
-/** One for each provider, and one more for opaque tokens. */
-function tokenTablesIn(identity: model.IdentityModel | null): number {
-  const providers = identity?.providers ?? [];
-  return providers.length + providers.filter(({ opaqueTokens }) => opaqueTokens !== null).length;
 }
 
 function outlineOf(

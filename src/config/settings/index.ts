@@ -14,7 +14,7 @@ export { metadataRoutes, protectedResource } from './protected-resource.ts';
 export { noticeKeys, providerEntrySchema } from './provider-keys.ts';
 export * from './read-provider.ts';
 export { type RouteConfig, routeKeys } from './route-keys.ts';
-export type { FixedKey, WrittenElsewhere } from './setting.ts';
+export type { FixedKey, SettingContext, WrittenElsewhere } from './setting.ts';
 export * from './settings.ts';
 export { SIGN_IN_PREFIX, signInPaths, signInRoutes } from './sign-in.ts';
 export type { StateModel } from './state.ts';
