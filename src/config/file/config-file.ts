@@ -206,11 +206,6 @@ export class ConfigFile extends Reporter {
     });
   }
 
-  /** Reports a key that changes nothing. `why` ends the sentence: `without "sign_out"`. */
-  addUseless(path: Path, why: string): void {
-    this.addKey(path, `"${path.at(-1)}" has no effect ${why}`);
-  }
-
   #find(path: Path): { readonly node: YamlNode; readonly exact: boolean } | undefined {
     return this.#root === null ? undefined : nodeAt(this.#root, path);
   }

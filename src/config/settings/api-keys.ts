@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import { foldName, RESERVED_CALL_FIELDS, RESERVED_REQUEST_FIELDS } from '../../wire/http/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type RawMap } from '../file/index.ts';
-import { roleEntry, roleOf, scopeText } from '../policies/index.ts';
+import { listedHeaders, RULES_BY_DEFAULT, roleEntry, roleOf, scopeText } from '../policies/index.ts';
 import {
   dateTime,
   doorAsWhole,
@@ -16,7 +16,6 @@ import {
   yesOrNo,
 } from '../values/index.ts';
 import { className } from './access-tokens.ts';
-import { listedHeaders, RULES_BY_DEFAULT } from './listed-headers.ts';
 
 /** `api_keys`: callers without a provider. compile/read-api-keys.ts reads the file, identity.ts makes the callers. */
 export const apiKeyKeys = {

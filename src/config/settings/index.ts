@@ -5,7 +5,6 @@ export type { CapsModel } from './caps.ts';
 export { patternsOfRoute } from './compile-routes.ts';
 export * from './descriptors.ts';
 export type { Http2Model } from './http2.ts';
-export { listedHeaders, RULES_BY_DEFAULT } from './listed-headers.ts';
 export * from './listen.ts';
 export { PSEUDONYM_KEY, pseudonymKeySchema, readPseudonymKey } from './log.ts';
 export * from './memory.ts';
