@@ -1,12 +1,9 @@
-import type { MethodNames } from '../core/index.ts';
 import type { LabelModel } from '../observe/index.ts';
-import type { TokenPlaces, WebhookPaths } from '../wire/http/index.ts';
 import type { FilePlace, KeyPlaces } from './file/index.ts';
 import type { KeptParts } from './kept-parts.ts';
 import type { LimitsConfig } from './limits/index.ts';
-import type { OwnRoute, RouteModel, RouteOfFile } from './model/index.ts';
-import type { UpstreamModel } from './policies/index.ts';
-import type { RouteEntry, RouteTable } from './routing/index.ts';
+import type { OwnRoute, RouteOfFile } from './model/index.ts';
+import type { RouteEntry } from './routing/index.ts';
 import type { EffectiveConfig } from './schema/index.ts';
 import type { DescriptorsModel, MemoryModel, SettingModels } from './settings/index.ts';
 
@@ -22,18 +19,6 @@ export interface Snapshot extends SettingModels {
   readonly hash: string;
   /** The names of these files: gateway.yaml, then the limits files if it names any. */
   readonly files: readonly string[];
-  /** What URLs of some route may carry as a token; `null` if no route takes any from there. */
-  readonly tokensInUrls: TokenPlaces | null;
-  /** The paths of webhooks, for any method: their parameters are secret. */
-  readonly webhookPaths: WebhookPaths;
-  readonly upstreams: readonly UpstreamModel[];
-  readonly routes: RouteTable<RouteModel>;
-  /** The methods that routes name, apart from those that every gateway knows. */
-  readonly namedMethods: MethodNames;
-  /** Whether a route accepts paths with escaped slashes or empty segments. */
-  readonly takesOddPaths: boolean;
-  /** Routes whose services answer preflights, by the requested method; empty if `cors` is off. */
-  readonly preflightRoutes: RouteTable<RouteOfFile>;
   /** What clients may take under all caps, and the memory available. */
   readonly memory: MemoryModel;
   /** The file descriptors that clients may take: `caps` are chosen so that they suffice. */
@@ -41,7 +26,7 @@ export interface Snapshot extends SettingModels {
   readonly labels: LabelModel;
   /** The part that a later configuration is compared with, to report changes. */
   readonly outline: Outline;
-  /** The parts that the next configuration may reuse. */
+  /** The parts that the next configuration may reuse, besides those of settings. */
   readonly kept: KeptParts;
 }
 

@@ -82,7 +82,7 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       CLIENT_ID,
       'client_id:gateway',
       [
-        `gateway.yaml:${at(CLIENT_ID)}:3: this is not valid YAML: Implicit map keys need to be followed by map values`,
+        `gateway.yaml:${at(CLIENT_ID)}:3: this is not valid YAML: a key is followed by ":" and a space in its own line, and in brackets "," comes before it`,
       ],
     ],
     [

@@ -10,7 +10,7 @@ import {
   Reach,
   RouteTable,
 } from '../routing/index.ts';
-import { checkSettings, listenSchema, routeKeys, upstreamKeys } from '../settings/index.ts';
+import { checkSettings, listenSchema, routeKeys, upstreamKeys, upstreamsIn } from '../settings/index.ts';
 import { checkClasses } from './caller-checks.ts';
 import { checkIdentity, checkIntrospection, checkSecrets } from './identity-checks.ts';
 import { checkRoutes, routesIn, writtenPatternsOf } from './route-checks.ts';
@@ -66,15 +66,15 @@ function checkUpstreams(file: ConfigFile, names: readonly string[], routes: read
 /** Reports upstreams that are the gateway itself: a request would be forwarded again and again, until it has too many fields. */
 function checkOwnAddresses(file: ConfigFile): void {
   const { data: listen } = listenSchema.safeParse(asMap(file.value).listen ?? {});
-  for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
-    const { url, urls } = asMap(upstream);
+  for (const [, upstream] of upstreamsIn(file)) {
+    const { url, urls } = upstream.raw;
     for (const [index, entry] of (url === undefined ? asList(urls) : [url]).entries()) {
       const { data: place } = upstreamKeys.url.safeParse(isMap(entry) ? entry.url : entry);
       const own = Object.entries(listen ?? {}).find(([, listener]) => isAt(listener?.address, place));
       if (own === undefined) continue;
       const message = `this is the gateway itself (listen.${own[0]}), so each request would return to it: in a container, localhost is the container`;
       const at = url === undefined ? ['urls', index] : ['url'];
-      file.warn(['upstreams', name, ...at], message);
+      upstream.warn(at, message);
     }
   }
 }

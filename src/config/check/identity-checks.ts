@@ -11,11 +11,10 @@ import {
   Section,
   textsIn,
 } from '../file/index.ts';
+import { listedHeaders, RULES_BY_DEFAULT } from '../policies/index.ts';
 import {
   AUDIENCE_EXPECTED,
   gatewaySchema,
-  listedHeaders,
-  RULES_BY_DEFAULT,
   routeKeys,
   tokenRules,
   writtenProviders,

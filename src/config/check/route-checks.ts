@@ -1,8 +1,7 @@
-import { patternsOfRoute } from '../compile/index.ts';
 import { asList, asMap, type ConfigFile, didYouMean, type RawMap, Section } from '../file/index.ts';
 import * as policies from '../policies/index.ts';
 import { isRoutable, ROUTABLE_METHODS, type RoutePattern, whyNoMethod } from '../routing/index.ts';
-import { routeKeys } from '../settings/index.ts';
+import { patternsOfRoute, routeKeys } from '../settings/index.ts';
 
 export function routesIn(file: ConfigFile): Section[] {
   return asList(asMap(file.value).routes).map((route, index) => new Section(file, ['routes', index], route));

@@ -262,10 +262,23 @@ class WaysAround {
   }
 }
 
-/** Whether a route requires less of callers than another. Two different requirements count as equal. */
-function asksLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
+/** Whether a route demands less of callers than another. Two different requirements count as equal. */
+function asksLess(route: SentRoute, guarded: SentRoute): boolean {
+  return isLess(route, guarded, own => own !== undefined);
+}
+
+/** The same, but two different requirements are not equal: each may refuse callers that the other admits. */
+function demandsLess(route: SentRoute, guarded: SentRoute): boolean {
+  return isLess(route, guarded, isSame);
+}
+
+function isLess(
+  { raw }: SentRoute,
+  { raw: guarded }: SentRoute,
+  suffices: (own: unknown, other: unknown) => boolean,
+): boolean {
   const lacks = (['require', 'networks'] as const).some(
-    key => guarded[key] !== undefined && raw[key] === undefined,
+    key => guarded[key] !== undefined && !suffices(raw[key], guarded[key]),
   );
   return demandOf(raw) < demandOf(guarded) || lacks;
 }
@@ -285,14 +298,6 @@ function isGuarded(raw: RawMap): boolean {
 
 function demandOf({ authentication = 'required' }: RawMap): number {
   return LEVELS.indexOf(String(authentication));
-}
-
-/** Does not compare two different requirements: each may refuse callers that the other admits. */
-function demandsLess({ raw }: SentRoute, { raw: guarded }: SentRoute): boolean {
-  const lacks = (['require', 'networks'] as const).some(
-    key => guarded[key] !== undefined && !isSame(raw[key], guarded[key]),
-  );
-  return demandOf(raw) < demandOf(guarded) || lacks;
 }
 
 function addWayAround(file: ConfigFile, route: SentRoute, guarded: SentRoute): void {

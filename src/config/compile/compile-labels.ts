@@ -14,35 +14,30 @@ import type { BucketLabels, Ending, LabelModel, RouteLabels } from '../../observ
 import type { KeptLabels } from '../kept-parts.ts';
 import type * as model from '../model/index.ts';
 import { classNames, hasBots, noticeKindsIn, signInProvider } from '../model/index.ts';
-import type { RouteEntry, RouteTable } from '../routing/index.ts';
-import type { ListenModel } from '../settings/index.ts';
+import type { RouteEntry } from '../routing/index.ts';
+import type { SettingModels } from '../settings/index.ts';
 
-interface LabelSources {
-  readonly listen: ListenModel;
-  readonly upstreams: Iterable<string>;
-  /** The routes of gateway.yaml, and the table of them and the gateway's own. */
-  readonly routes: readonly RouteEntry<model.RouteOfFile>[];
-  readonly table: RouteTable<model.RouteModel>;
-  readonly ownRoutes: readonly RouteEntry<model.OwnRoute>[];
-  readonly limits: model.LimitsModel;
-  readonly limitRoutes: readonly RouteEntry<model.LimitRouteModel>[];
-  /** `null` without an identity provider. */
-  readonly identity: model.IdentityModel | null;
-  readonly metrics: { readonly routeDurations: boolean };
-}
+type Settings = Pick<
+  SettingModels,
+  'listen' | 'upstreams' | 'keptRoutes' | 'keptTable' | 'limits' | 'keptLimits' | 'identity' | 'metrics'
+>;
 
 /** @param before of the previous configuration; `null` if there was none */
-export function* compileLabels(sources: LabelSources, before: KeptLabels | null): Steps<KeptLabels> {
-  const { listen, upstreams, identity, metrics } = sources;
+export function* compileLabels(
+  settings: Settings,
+  ownRoutes: readonly RouteEntry<model.OwnRoute>[],
+  before: KeptLabels | null,
+): Steps<KeptLabels> {
+  const { listen, upstreams, identity, metrics } = settings;
   const signsIn = signInProvider(identity) !== null;
-  const own = sources.ownRoutes.map(({ value }) => value).filter(({ kind }) => kind !== 'sign-in' || signsIn);
-  const ofRoutes = yield* labelsOfRoutes(sources, own, before?.ofRoutes);
+  const own = ownRoutes.map(({ value }) => value).filter(({ kind }) => kind !== 'sign-in' || signsIn);
+  const ofRoutes = yield* labelsOfRoutes(settings, own, before?.ofRoutes);
   const { routes, webSocketUpstreams, introspects } = ofRoutes.part;
-  const ofBuckets = yield* labelsOfBuckets(sources, before?.ofBuckets);
-  const buckets = [...ofBuckets.part.values()].flat().concat(withoutBucket(sources, ofBuckets));
+  const ofBuckets = yield* labelsOfBuckets(settings, before?.ofBuckets);
+  const buckets = [...ofBuckets.part.values()].flat().concat(withoutBucket(settings, ofBuckets));
   const labels: LabelModel = {
     routes,
-    upstreams: [...upstreams],
+    upstreams: upstreams.map(({ name }) => name),
     webSocketUpstreams,
     buckets: before === null ? buckets : yield* sameWhereEqual(buckets, before.model.part.buckets),
     tlsListeners: (['http', 'grpc'] as const).filter(name => (listen[name]?.tls ?? null) !== null),
@@ -69,14 +64,14 @@ function isUnchanged(one: LabelModel, other: LabelModel): boolean {
 
 /** The labels of routes are kept where the table is. */
 function labelsOfRoutes(
-  { routes: entries, table, listen: { http, grpc } }: LabelSources,
+  { keptRoutes: { entries }, keptTable, listen: { http, grpc } }: Settings,
   own: readonly model.OwnRoute[],
   before: KeptLabels['ofRoutes'] | undefined,
 ): Steps<KeptLabels['ofRoutes']> {
   const ofPaths: readonly Protocol[] = http.tls !== null || http.h2c ? ['http1', 'h2'] : ['http1'];
   return reuseInSteps<unknown, KeptLabels['ofRoutes']['part']>(
     before,
-    [table, ofPaths.length, grpc === null, ...own],
+    [keptTable.part, ofPaths.length, grpc === null, ...own],
     function* () {
       // A route with several hosts has an entry for each.
       const routes = [...new Set(entries.map(({ value }) => value))].flatMap(waysOf);
@@ -197,13 +192,14 @@ function answered(...statuses: readonly string[]): Ending[] {
 
 /** The labels of a bucket are kept where it is. */
 function* labelsOfBuckets(
-  { limitRoutes, identity }: LabelSources,
+  { keptLimits, identity }: Settings,
   before: KeptLabels['ofBuckets'] | undefined,
 ): Steps<Kept<readonly model.ClassName[], ReadonlyMap<model.BucketModel, readonly BucketLabels[]>>> {
   const classes = classesOf(identity);
   const known = before !== undefined && isSame(before.key, classes) ? before.part : null;
-  const buckets = new Set(limitRoutes.map(({ value }) => value.bucket));
-  const priced = new Set(limitRoutes.flatMap(({ value }) => (value.price === null ? [] : [value.bucket])));
+  const { key: lines } = keptLimits.table;
+  const buckets = new Set(lines.map(({ value }) => value.bucket));
+  const priced = new Set(lines.flatMap(({ value }) => (value.price === null ? [] : [value.bucket])));
   const part = new Map<model.BucketModel, readonly BucketLabels[]>();
   for (const bucket of buckets) {
     const make = (callerClass: model.ClassName) => ({
@@ -232,7 +228,7 @@ function* sameWhereEqual(
 }
 
 function withoutBucket(
-  { limits }: LabelSources,
+  { limits }: Settings,
   { key: classes }: Kept<readonly model.ClassName[], unknown>,
 ): BucketLabels[] {
   return classes.map(callerClass => ({
@@ -244,7 +240,7 @@ function withoutBucket(
   }));
 }
 
-function classesOf(identity: LabelSources['identity']): readonly model.ClassName[] {
+function classesOf(identity: Settings['identity']): readonly model.ClassName[] {
   if (identity === null) return ['address'];
   return [...(hasBots(identity) ? ['bot'] : []), 'user', ...classNames(identity), 'address'];
 }

@@ -6,9 +6,16 @@ import type { Snapshot } from '../snapshot.ts';
 
 const { connections, requests, webSockets, limitKeys, tokens } = settings.CAP_COSTS;
 
-/** Adds up what clients may take under the caps of a configuration, and compares it with what the process may use. */
+type Settings = Pick<settings.SettingModels, 'caps' | 'workers' | 'upstreams' | 'keptRoutes' | 'identity'>;
+
+/**
+ * Adds up what clients may take under the caps of a configuration, and compares it with what the process may use.
+ *
+ * @param maxTokens of one table of tokens
+ */
 export function memoryOf(
-  { caps, workers, upstreams, routes, maxTokens }: MemoryParts,
+  { caps, workers, upstreams, keptRoutes, identity }: Settings,
+  maxTokens: number,
   usableBytes: number,
 ): settings.MemoryModel {
   const { count } = workers;
@@ -18,8 +25,8 @@ export function memoryOf(
     need(connections, caps.connections, count),
     need(requests, caps.requests, count),
     need(limitKeys, caps.limitKeys, count),
-    need(tokens, maxTokens, count),
-    ...servingWebSockets(upstreams, routes).map(({ name, pools }) => ({
+    need(tokens, maxTokens * tokenTablesIn(identity), count),
+    ...servingWebSockets({ upstreams, keptRoutes }).map(({ name, pools }) => ({
       ...need(webSockets, pools.websockets.max, count),
       key: webSockets.key.replace('NAME', name),
     })),
@@ -28,31 +35,25 @@ export function memoryOf(
   return { usableBytes, totalBytes, needs };
 }
 
-type MemoryParts = Pick<Snapshot, 'caps' | 'workers' | 'upstreams'> & {
-  readonly routes: readonly model.RouteOfFile[];
-  readonly maxTokens: number;
-};
+/** One for each provider, and one more for opaque tokens. */
+function tokenTablesIn(identity: model.IdentityModel | null): number {
+  const providers = identity?.providers ?? [];
+  return providers.length + providers.filter(({ opaqueTokens }) => opaqueTokens !== null).length;
+}
 
-function servingWebSockets(
-  upstreams: MemoryParts['upstreams'],
-  routes: MemoryParts['routes'],
-): MemoryParts['upstreams'] {
+function servingWebSockets({ upstreams, keptRoutes }: Pick<Settings, 'upstreams' | 'keptRoutes'>) {
   const serving = new Set(
-    routes.flatMap(route => (route.kind === 'forward' && route.websocket !== null ? servedBy(route) : [])),
+    keptRoutes.entries.flatMap(({ value: route }) =>
+      route.kind === 'forward' && route.websocket !== null ? servedBy(route) : [],
+    ),
   );
   return upstreams.filter(({ name }) => serving.has(name));
 }
 
 /** Fits the caps of a configuration into the file descriptors that the process may have. */
-export function descriptorsOf(
-  { caps, workers, upstreams, routes }: Omit<MemoryParts, 'maxTokens'>,
-  limit: number,
-): settings.DescriptorsModel {
-  const webSockets = servingWebSockets(upstreams, routes).reduce(
-    (sum, { pools }) => sum + pools.websockets.max,
-    0,
-  );
-  return settings.fitDescriptors({ ...caps, webSockets }, workers.count, limit);
+export function descriptorsOf(written: Settings, limit: number): settings.DescriptorsModel {
+  const webSockets = servingWebSockets(written).reduce((sum, { pools }) => sum + pools.websockets.max, 0);
+  return settings.fitDescriptors({ ...written.caps, webSockets }, written.workers.count, limit);
 }
 
 function servedBy({ upstream, shares }: model.ForwardRoute): string[] {

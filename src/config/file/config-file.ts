@@ -206,22 +206,21 @@ export class ConfigFile extends Reporter {
     });
   }
 
-  /** Reports a key that changes nothing. `why` ends the sentence: `without "sign_out"`. */
-  addUseless(path: Path, why: string): void {
-    this.addKey(path, `"${path.at(-1)}" has no effect ${why}`);
-  }
-
   #find(path: Path): { readonly node: YamlNode; readonly exact: boolean } | undefined {
     return this.#root === null ? undefined : nodeAt(this.#root, path);
   }
 }
 
 /**
- * Reads a file that `file` names at `at`, such as a key or a secret, without trailing line ends. Returns null if that fails, and
- * adds an error. The error reveals neither the content nor the name, because some operators write the secret itself in place of the
- * name.
+ * Reads a file that `file` names at `at`, such as a key or a secret, without trailing line ends. Returns `undefined` if none is
+ * named, and `null` if it is unusable, which was reported. The error reveals neither the content nor the name, because some
+ * operators write the secret itself in place of the name.
  */
-export async function readNamedText(file: ConfigFile, at: Path, name: string): Promise<string | null> {
+export async function readNamedText(file: ConfigFile, at: Path): Promise<string | null | undefined> {
+  const name = file.valueAt(at);
+  if (name === undefined) return undefined;
+  // Validation reports any other type.
+  if (typeof name !== 'string' || name === '') return null;
   if (/[\r\n]|-----BEGIN/.test(name)) {
     file.add(at, 'write the path of the file here, not its content');
     return null;

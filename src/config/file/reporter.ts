@@ -13,7 +13,7 @@ interface ReportOptions {
 }
 
 /** Takes findings about a file, each with its place. */
-export abstract class Reporter<Place = Path> {
+export abstract class Reporter<Place extends string | Path = Path> {
   abstract add(place: Place, message: string, options?: ReportOptions): void;
 
   warn(place: Place, message: string): void {
@@ -27,5 +27,10 @@ export abstract class Reporter<Place = Path> {
   /** Reports a key that is superfluous, misnamed or misplaced. */
   addKey(place: Place, message: string, severity: Severity = 'error'): void {
     this.add(place, message, { about: 'key', severity });
+  }
+
+  /** Reports a key that changes nothing. `why` ends the sentence: `without "sign_out"`. */
+  addUseless(place: Place, why: string): void {
+    this.addKey(place, `"${[place].flat().at(-1)}" has no effect ${why}`);
   }
 }

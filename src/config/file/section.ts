@@ -27,12 +27,6 @@ export class Section<File extends Sectioned = ConfigFile> extends Reporter<strin
     this.file.add(this.at(keys), message, options);
   }
 
-  /** Reports a key that changes nothing. `why` ends the sentence: `without "sign_out"`. */
-  addUseless(keys: string | Path, why: string): void {
-    const path = this.at(keys);
-    this.file.add(path, `"${path.at(-1)}" has no effect ${why}`, { about: 'key' });
-  }
-
   has(keys: string | Path): boolean {
     return this.file.has(this.at(keys));
   }

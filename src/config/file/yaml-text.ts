@@ -1,10 +1,12 @@
 import {
   type Document,
   type ErrorCode,
+  isCollection,
   isMap,
   isScalar,
   isSeq,
   LineCounter,
+  type Node,
   type ParsedNode,
   parseDocument,
   visit,
@@ -70,17 +72,17 @@ function yamlErrors(
     : [explained(document, first, text, placeOf)];
 }
 
-/** The parser's message without its quotes from the file, which may contain a secret. */
+/** The parser's message in our words, without its quotes from the file, which may contain a secret. */
 function explained(
   document: Document.Parsed,
   { code, message, pos }: YAMLError,
   text: string,
   placeOf: (offset: number) => Position,
 ): PlacedError {
-  const isOpen = /^Missing closing ["']/.test(message);
-  // An unclosed quote extends to the end of the file: report the place where the last quoted text begins.
-  const at = placeOf(isOpen && pos[0] >= text.length ? lastQuoteIn(document, pos[0]) : pos[0]);
-  if (isOpen) return { ...at, message: 'a quote is not closed' };
+  const opening = OPENED_BY.find(([ends]) => ends.test(message))?.[1];
+  const begin = opening === undefined ? pos[0] : startOf(document, pos[0], opening);
+  if (opening === isQuoted) return { ...placeOf(begin), message: 'a quote is not closed' };
+  const at = placeOf(pos[0]);
   const line = text.split('\n')[at.line - 1] ?? '';
   const blank = falseBlankIn(line);
   if (blank !== null && /^MULTILINE_IMPLICIT_KEY|Implicit map keys/.test(`${code} ${message}`))
@@ -88,22 +90,70 @@ function explained(
   if (/^ *\t/.test(line))
     return { line: at.line, column: line.indexOf('\t') + 1, message: 'a tab indents this line: use spaces' };
   const said = message.replace(/(?<=\S):.*$|\s*\\.*$/s, '');
-  return { ...at, message: IN_OUR_WORDS[code] ?? `this is not valid YAML: ${said}` };
+  const isIndented = line.slice(0, at.column - 1).trim() === '' && /at node end$/.test(said);
+  const words = isIndented
+    ? INDENT
+    : IN_OUR_WORDS.reduce((all, [theirs, ours]) => all.replace(theirs, ours), said);
+  return { ...placeOf(begin), message: OF_CODE[code] ?? `this is not valid YAML: ${words}` };
 }
 
-/** Where the last text in quotes begins; `end` if there is none. */
-function lastQuoteIn(document: Document.Parsed, end: number): number {
+const isQuoted = (node: Node) => isScalar(node) && node.type?.startsWith('QUOTE') === true;
+const isInBrackets = (node: Node) => isCollection(node) && node.flow === true;
+
+/** What lacks its end, by the parser's messages. Those are about that end, and people look for the beginning. */
+const OPENED_BY = [
+  [/^Missing closing ["']/, isQuoted],
+  [/^Flow .* end with a .$/, isInBrackets],
+] as const;
+
+/** Where the innermost node of a kind begins that ends at an offset; the offset itself if there is none. */
+function startOf(document: Document.Parsed, end: number, isOfKind: (node: Node) => boolean): number {
   let found = end;
   visit(document, {
-    Scalar(_, { type, range }) {
-      if (type?.startsWith('QUOTE') && range) found = range[0];
+    Node(_, node) {
+      if (isOfKind(node) && node.range?.[1] === end) found = node.range[0];
     },
   });
   return found;
 }
 
-/** Replaces parser messages that only programmers understand, or that repeat a part of the file. */
-const IN_OUR_WORDS: Partial<Record<ErrorCode, string>> = {
+const INDENT = 'indent this line like the others of its map or list';
+
+/** What the parser says to programmers, in words that say what to write. */
+const IN_OUR_WORDS: readonly (readonly [theirs: RegExp, ours: string])[] = [
+  [/^Flow map .* end with a }$/, 'the "{" here is never closed, write "}" at its end'],
+  [/^Flow sequence .* end with a ]$/, 'the "[" here is never closed, write "]" at its end'],
+  [
+    /^Unexpected flow-(map|seq)-end token .*$/,
+    'nothing opens this bracket, or a space is missing before what does',
+  ],
+  [/^Block collections .*$/, 'in brackets items are parted by ",", and lists and maps have brackets as well'],
+  [/^Missing (,|, or :) between .*$/, 'a "," is missing here'],
+  [/^Comments must .*$/, 'a space is missing before "#"'],
+  [/^Unexpected (,|empty item) in flow .*$/, 'there is a "," too many here'],
+  [
+    /^Unexpected (scalar|flow-(map|seq)-start) at node end$/,
+    'the value ended before this, put all of it in quotes',
+  ],
+  [/^Unexpected block-seq-ind on .*$/, 'a list begins in a new line below its key'],
+  [
+    /^Implicit (map )?keys need .*$/,
+    'a key is followed by ":" and a space in its own line, and in brackets "," comes before it',
+  ],
+  [/^Nested .*$/, 'a value with ": " in it stands in quotes, and the next key is indented like this one'],
+  [/^(All .* same column|Sequence item without .*|A block sequence .* key)$/, INDENT],
+  [/^Plain value cannot start with .* (\S)$/, 'a value that begins with "$1" stands in quotes'],
+  [/^Alias .*$/, 'what begins with "*" stands in quotes'],
+  [
+    /^(Not a YAML token|Block scalar header .*)$/,
+    'what begins with ">" or "|" stands in quotes, or its text in new lines',
+  ],
+  [/^Invalid escape .*$/, 'in double quotes "\\" begins an escape, write "\\\\" or single quotes'],
+  [/^Tabs are .*$/, 'there is a tab here, use spaces'],
+];
+
+/** Replaces parser messages that repeat a part of the file, or that have one cause. */
+const OF_CODE: Partial<Record<ErrorCode, string>> = {
   BAD_DIRECTIVE: 'a line that starts with "%" is a YAML directive: remove it',
   MULTIPLE_DOCS: 'a second YAML document starts here: a file has only one, remove the "---"',
   NON_STRING_KEY: 'a key must be plain text: put what begins with {, [ or * in quotes',

@@ -4,6 +4,7 @@ import type {
   ApiKeyOptions,
   BudgetOptions,
   CacheOptions,
+  ClassRule,
   KeySetOptions,
   ProofOptions,
 } from '../../identity/auth/index.ts';
@@ -81,9 +82,8 @@ export function hasBots({ providers, apiKeys }: IdentityModel): boolean {
 
 /** The classes that gateway.yaml and the file of API keys name, each once. */
 export function classNames(identity: IdentityModel | null): readonly string[] {
-  const rules = (identity?.providers ?? []).flatMap(({ accessTokens }) => accessTokens.classes);
   const ofKeys = (identity?.apiKeys?.lines ?? []).flatMap(line => line.class ?? []);
-  return [...new Set([...rules.map(({ name }) => name), ...ofKeys])];
+  return [...new Set([...classRules(identity).map(({ name }) => name), ...ofKeys])];
 }
 
 /** The class of an API key, by its name; `null` if no line has it. */
@@ -94,8 +94,11 @@ export function classOfApiKey(name: string, identity: IdentityModel | null): Cla
 
 /** The class that lists this caller by its principal; `null` if none does. Its token may assign it to another. */
 export function listedClass(principal: string, identity: IdentityModel | null): string | null {
-  const rules = (identity?.providers ?? []).flatMap(({ accessTokens }) => accessTokens.classes);
-  return rules.find(({ callers }) => callers.has(principal))?.name ?? null;
+  return classRules(identity).find(({ callers }) => callers.has(principal))?.name ?? null;
+}
+
+function classRules(identity: IdentityModel | null): readonly ClassRule[] {
+  return (identity?.providers ?? []).flatMap(({ accessTokens }) => accessTokens.classes);
 }
 
 export function noticeKindsIn(...all: readonly NoticePlaces[]): readonly NoticeKind[] {

@@ -1,7 +1,8 @@
 import type { BodyTerms } from '../../wire/http1/index.ts';
-import { compareMaxima, compareSizes } from '../difference.ts';
-import { formatRate, formatSize, rateOrOff, sizeOrNone } from '../values/index.ts';
+import { compareMaxima } from '../difference.ts';
+import { formatSize, rateOrOff, sizeOrNone } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
+import { compareMinima } from './reading.ts';
 
 /** The default minimum rate of request bodies, in bytes per second. */
 export const MIN_BODY_RATE = 240;
@@ -35,11 +36,6 @@ export const body = routePolicy({
     compareMaxima('max_body', now.maxBytes, before.maxBytes, bytes =>
       bytes === null ? 'any' : formatSize(bytes),
     ),
-    // The higher rate is the stricter one.
-    compareSizes(
-      before.minBytesPerS ?? 0,
-      now.minBytesPerS ?? 0,
-      `min_body_rate ${formatRate(now.minBytesPerS)}, before ${formatRate(before.minBytesPerS)}`,
-    ),
+    compareMinima('min_body_rate', now.minBytesPerS, before.minBytesPerS),
   ],
 });

@@ -9,6 +9,7 @@ import {
 import { compareNeutral, type Difference } from '../difference.ts';
 import { asList, asMap, type ConfigFile, isMap, type Path, type RawMap } from '../file/index.ts';
 import { RequestEdits, ResponseEdits, requestEditsSchema, responseEditsSchema } from './header-fields.ts';
+import { listedHeaders } from './listed-headers.ts';
 import { type RouteInFile, routePolicy } from './policy.ts';
 
 export const requestHeaders = routePolicy({
@@ -139,9 +140,8 @@ function ofCall(name: string, { grpc }: RawMap): FieldOwner | undefined {
 }
 
 function isListed(name: string, file: ConfigFile): boolean {
-  const value = asMap(file.value).forwarding_headers;
-  const listed = Array.isArray(value) ? value : Object.values(asMap(value)).flat();
-  return listed.some(each => typeof each === 'string' && foldName(each) === foldName(name));
+  const listed = Object.values(listedHeaders(file)).flat();
+  return listed.some(each => foldName(each) === foldName(name));
 }
 
 function checkEdits(route: RouteInFile, key: string, whyNot: WhyNot): void {

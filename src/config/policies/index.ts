@@ -4,6 +4,7 @@ export * from './bucket-settings.ts';
 export * from './fact.ts';
 export { claimFieldsIn, claimsIn } from './header-fields.ts';
 export { type Intersection, keysOf, type PolicyConfig, type PolicyKeys } from './keys.ts';
+export { listedHeaders, RULES_BY_DEFAULT } from './listed-headers.ts';
 export { admits } from './networks.ts';
 export { whyOddPathRefused } from './odd-paths.ts';
 export { RouteInFile } from './policy.ts';

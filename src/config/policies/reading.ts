@@ -1,4 +1,4 @@
-import { compareSizes } from '../difference.ts';
+import { compareSizes, type Difference } from '../difference.ts';
 import { formatRate, rateOrOff } from '../values/index.ts';
 import { routePolicy } from './policy.ts';
 
@@ -21,7 +21,10 @@ export const reading = routePolicy({
         ? 'at any rate'
         : `at least ${formatRate(minReadRate)} of what waits for it on average, else its connection ends`,
   }),
-  compare: ({ minReadRate: now }, { minReadRate: before }) =>
-    // The higher rate is the stricter one.
-    compareSizes(before ?? 0, now ?? 0, `min_read_rate ${formatRate(now)}, before ${formatRate(before)}`),
+  compare: (now, before) => compareMinima('min_read_rate', now.minReadRate, before.minReadRate),
 });
+
+/** Compares two minimum rates, of which the higher one is the stricter one; `null`: no minimum. */
+export function compareMinima(key: string, now: number | null, before: number | null): Difference | null {
+  return compareSizes(before ?? 0, now ?? 0, `${key} ${formatRate(now)}, before ${formatRate(before)}`);
+}

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { normalizeAddress } from '../../wire/http/index.ts';
 import {
   count,
+  dateTime,
   duration,
   httpToken,
   mapExpected,
-  parseMomentS,
   secrecyOf,
   text,
   wholeNumber,
@@ -150,8 +150,6 @@ const answer = z
     error: 'clients get no body of such a response, so it has no trailers: write headers',
   });
 
-const START = 'expected a moment such as 2026-10-25T00:30:00Z';
-
 const request = z
   .strictObject({
     at: moment()
@@ -198,10 +196,7 @@ export const testSchema = z.strictObject({
         name: text('expected a sentence').describe(
           'The name of the test: a sentence that is true if it passes.',
         ),
-        starts: z
-          .string({ error: START })
-          .refine(text => parseMomentS(text) !== undefined, { error: START })
-          .transform(text => (parseMomentS(text) ?? 0) * 1_000)
+        starts: dateTime('2026-10-25T00:30:00Z')
           .prefault('2027-01-15T08:00:00Z')
           .describe(
             'When the test begins, which matters to quotas of a day, week or month: 2026-10-25T00:30:00Z, or with +02:00 in place of the Z.',

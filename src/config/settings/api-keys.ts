@@ -2,21 +2,20 @@ import { z } from 'zod';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import { foldName, RESERVED_CALL_FIELDS, RESERVED_REQUEST_FIELDS } from '../../wire/http/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type RawMap } from '../file/index.ts';
-import { roleEntry, roleOf, scopeText } from '../policies/index.ts';
+import { listedHeaders, RULES_BY_DEFAULT, roleEntry, roleOf, scopeText } from '../policies/index.ts';
 import {
+  dateTime,
   doorAsWhole,
   fieldName,
   list,
   means,
   name,
-  parseMomentS,
   pathOfFile,
   secrecyOf,
   unshown,
   yesOrNo,
 } from '../values/index.ts';
 import { className } from './access-tokens.ts';
-import { listedHeaders, RULES_BY_DEFAULT } from './listed-headers.ts';
 
 /** `api_keys`: callers without a provider. compile/read-api-keys.ts reads the file, identity.ts makes the callers. */
 export const apiKeyKeys = {
@@ -87,8 +86,6 @@ const MAX_DIGESTS = 2;
 /** More lines than anyone keeps in a file; each is a caller in memory. */
 const MAX_LINES = 10_000;
 
-const MOMENT = 'expected a moment such as 2027-01-31T00:00:00Z';
-
 const line = z.strictObject({
   name: name().describe('The name of the caller, in limits.yaml, the log and the admin API.'),
   sha256: z
@@ -108,10 +105,7 @@ const line = z.strictObject({
   roles: list(roleEntry, 'expected a list of roles').describe(
     'The roles that it has, for "require" of routes, as they are written there.',
   ),
-  not_after: z
-    .string({ error: MOMENT })
-    .refine(text => parseMomentS(text) !== undefined, { error: MOMENT })
-    .transform(text => (parseMomentS(text) ?? 0) * 1_000)
+  not_after: dateTime('2027-01-31T00:00:00Z')
     .optional()
     .describe('When it stops being valid: 2027-01-31T00:00:00Z. Left out: never.'),
 });

@@ -1,9 +1,16 @@
 import { z } from 'zod';
+import { reuseInSteps, type Steps } from '../../core/index.ts';
 import type { CorsRules } from '../../wire/http/index.ts';
+import type { KeptModels } from '../kept-parts.ts';
+import type { RouteOfFile } from '../model/index.ts';
+import { RouteTable } from '../routing/index.ts';
 import { doorAsWhole, duration, httpToken, list, means, wordOr, yesOrNo } from '../values/index.ts';
+import { preflightRoutes } from './compile-routes.ts';
 import { takesProofs } from './dpop.ts';
 import { identity } from './identity.ts';
+import { routes } from './routes.ts';
 import { setting } from './setting.ts';
+import { SIGN_IN_PREFIX } from './sign-in.ts';
 
 /** An origin as browsers write it (RFC 6454, 6.2): a scheme, a host in lower case and a port that is not the default. */
 function origin() {
@@ -70,14 +77,26 @@ export const cors = setting({
       'Which web pages of other origins may call the gateway from a browser. off: preflights are ordinary requests.',
     ),
   },
-  compile({ cors }, { limits: { headers }, written }): { readonly cors: CorsRules | null } {
-    if (cors === 'off') return { cors: null };
+  *compile({ cors }, { limits: { headers }, written, compiled, before }): Steps<CorsPart> {
+    const { entries } = (yield* compiled(routes)).keptRoutes;
+    const keptPreflights = yield* reuseInSteps(before?.keptPreflights, entries, function* () {
+      const ofServices = cors === 'off' ? [] : yield* preflightRoutes(entries);
+      return yield* RouteTable.inSteps(ofServices, [SIGN_IN_PREFIX]);
+    });
+    const preflights = { keptPreflights, preflightRoutes: keptPreflights.part };
+    if (cors === 'off') return { cors: null, ...preflights };
     const { origins, allow_headers: allowHeaders, expose_headers: exposeHeaders } = cors;
     const { credentials, max_age: maxAgeMs } = cors;
     const maxAgeS = Math.floor(maxAgeMs / 1_000);
     const proofs = takesProofs(written(identity).access_tokens);
     const policies = headers.includes('ratelimit');
     const rules = { allowHeaders, exposeHeaders, credentials, maxAgeS, policies, proofs };
-    return { cors: { origins: origins && new Set(origins), ...rules } };
+    return { cors: { origins: origins && new Set(origins), ...rules }, ...preflights };
   },
 });
+
+interface CorsPart extends Pick<KeptModels, 'keptPreflights'> {
+  readonly cors: CorsRules | null;
+  /** Routes whose services answer preflights, by the requested method; empty if `cors` is off. */
+  readonly preflightRoutes: RouteTable<RouteOfFile>;
+}

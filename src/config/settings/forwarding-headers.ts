@@ -8,11 +8,10 @@ import {
   type SentField,
 } from '../../wire/http/index.ts';
 import type { ConfigFile } from '../file/index.ts';
-import { claimFieldsIn } from '../policies/index.ts';
+import { claimFieldsIn, listedHeaders, RULES_BY_DEFAULT } from '../policies/index.ts';
 import { fieldNames, list, word } from '../values/index.ts';
 import { takesProofs } from './dpop.ts';
 import { identity } from './identity.ts';
-import { listedHeaders, RULES_BY_DEFAULT } from './listed-headers.ts';
 import { routes } from './routes.ts';
 import { setting } from './setting.ts';
 import { tracing } from './tracing.ts';

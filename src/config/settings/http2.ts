@@ -1,5 +1,7 @@
+import type { Steps } from '../../core/index.ts';
 import { count, means, section, size } from '../values/index.ts';
-import { type ModelOf, setting } from './setting.ts';
+import { routes } from './routes.ts';
+import { setting } from './setting.ts';
 
 export const http2 = setting({
   keys: {
@@ -20,16 +22,25 @@ export const http2 = setting({
       ),
     }),
   },
-  compile: ({ http2 }, { webSockets }) => ({
-    http2: Object.freeze({
-      maxStreams: http2.max_streams,
-      streamWindowBytes: http2.stream_window,
-      connectionWindowBytes: http2.connection_window,
-      sessionMemoryBytes: http2.session_memory,
-      /** Whether clients are told that they may ask for a WebSocket (RFC 8441). */
-      webSockets,
-    }),
-  }),
+  *compile({ http2 }, { compiled }): Steps<{ readonly http2: Http2Model }> {
+    const { entries } = (yield* compiled(routes)).keptRoutes;
+    return {
+      http2: Object.freeze({
+        maxStreams: http2.max_streams,
+        streamWindowBytes: http2.stream_window,
+        connectionWindowBytes: http2.connection_window,
+        sessionMemoryBytes: http2.session_memory,
+        webSockets: entries.some(({ value }) => value.kind === 'forward' && value.websocket !== null),
+      }),
+    };
+  },
 });
 
-export type Http2Model = ModelOf<typeof http2>['http2'];
+export interface Http2Model {
+  readonly maxStreams: number;
+  readonly streamWindowBytes: number;
+  readonly connectionWindowBytes: number;
+  readonly sessionMemoryBytes: number;
+  /** Whether clients are told that they may ask for a WebSocket (RFC 8441). */
+  readonly webSockets: boolean;
+}

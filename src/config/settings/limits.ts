@@ -1,6 +1,7 @@
 import { formatDuration, type Steps } from '../../core/index.ts';
 import { ByClass } from '../../limits/index.ts';
-import { compileLimits, type KeptLimits } from '../limits/index.ts';
+import type { KeptModels } from '../kept-parts.ts';
+import { compileLimits, readLines } from '../limits/index.ts';
 import type { DefaultLimit, LimitsModel } from '../model/index.ts';
 import { text } from '../values/index.ts';
 import { claimsOf } from './callers.ts';
@@ -18,10 +19,13 @@ export const limits = setting({
       ),
   },
   meaning: 'byLimit',
-  *compile(_, { limits, lines, written, limitsBefore, namedGlobals }): Steps<LimitsPart> {
-    const compiled = yield* compileLimits(limits, lines, claimsOf(written(identity)), limitsBefore);
+  *compile(_, { limits, written, before, namedGlobals }): Steps<LimitsPart> {
+    const keptLines = yield* readLines(limits.routes, before?.keptLines);
+    const claims = claimsOf(written(identity));
+    const compiled = yield* compileLimits(limits, keptLines.part, claims, before?.keptLimits);
     return {
       limits: compiled.model,
+      keptLines,
       keptLimits: compiled.kept,
       defaultLimits: defaultLimitsOf(compiled.model, namedGlobals),
     };
@@ -40,10 +44,8 @@ export const limits = setting({
   ],
 });
 
-interface LimitsPart {
+interface LimitsPart extends Pick<KeptModels, 'keptLines' | 'keptLimits'> {
   readonly limits: LimitsModel;
-  /** What the limits of the next configuration take over. */
-  readonly keptLimits: KeptLimits;
   /** The global limits that no limits file names; `null` where one does, or there is no limit. */
   readonly defaultLimits: ByClass<DefaultLimit | null>;
 }

@@ -1,18 +1,22 @@
 import { z } from 'zod';
-import type { PathNaming } from '../../observe/index.ts';
+import { reuseInSteps, type Steps } from '../../core/index.ts';
+import type { LoggingOptions, PathNaming } from '../../observe/index.ts';
 import { mainValue } from '../../wire/http/index.ts';
 import type { ConfigFile } from '../file/index.ts';
-import { HostNames, type PathWords } from '../routing/index.ts';
+import type { KeptModels } from '../kept-parts.ts';
+import { HostNames, PathWords } from '../routing/index.ts';
 import { choice, list, optionalFile, section, word, yesOrNo } from '../values/index.ts';
+import { limits } from './limits.ts';
+import { routes } from './routes.ts';
 import { readKeyFile } from './secret-files.ts';
 import { setting } from './setting.ts';
+
+const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export const log = setting({
   keys: {
     log: section('The log on standard output, one JSON object per line.', {
-      level: word(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
-        .prefault('info')
-        .describe('The lowest level that is written.'),
+      level: word(LEVELS).prefault('info').describe('The lowest level that is written.'),
       access: yesOrNo(true).describe('Whether to write one line per request.'),
       fields: list(
         z.literal('user_agent', { error: 'expected user_agent' }),
@@ -28,20 +32,42 @@ export const log = setting({
   },
   read: async file => ({ pseudonymKey: await readPseudonymKey(file) }),
   withoutSecrets: () => ({ pseudonymKey: null }),
-  compile: ({ log: { level, access, fields, paths } }, { patterns, words }, { pseudonymKey }) => ({
-    log: Object.freeze({
-      level,
-      access,
-      /** Key of the pseudonyms of callers and main values; `null` if this process makes a random one. */
-      pseudonymKey,
-      plainPaths: paths === 'plain',
-      userAgent: fields.includes('user_agent'),
-      paths: pathNaming(words),
-      /** The hosts named by routes and limits; `null` if there are none. */
-      hosts: HostNames.in(patterns.map(pattern => ({ pattern }))),
-    }),
-  }),
+  *compile({ log }, { compiled, before, ownRoutes }, { pseudonymKey }): Steps<LogPart> {
+    const { entries } = (yield* compiled(routes)).keptRoutes;
+    const lines = (yield* compiled(limits)).keptLines.part;
+    const patterns = [
+      ...[...entries, ...ownRoutes].map(({ pattern }) => pattern),
+      ...lines.patterns.values(),
+    ];
+    const keptWords = yield* reuseInSteps(before?.keptWords, patterns, () => PathWords.inSteps(patterns));
+    return {
+      keptWords,
+      log: Object.freeze({
+        level: log.level,
+        access: log.access,
+        pseudonymKey,
+        plainPaths: log.paths === 'plain',
+        userAgent: log.fields.includes('user_agent'),
+        paths: pathNaming(keptWords.part),
+        hosts: HostNames.in(patterns.map(pattern => ({ pattern }))),
+      }),
+    };
+  },
 });
+
+interface LogPart extends Pick<KeptModels, 'keptWords'> {
+  readonly log: LogModel;
+}
+
+interface LogModel extends Omit<LoggingOptions, 'remembered'> {
+  readonly level: (typeof LEVELS)[number];
+  /** Key of the pseudonyms of callers and main values; `null` if this process makes a random one. */
+  readonly pseudonymKey: Buffer | null;
+  readonly plainPaths: boolean;
+  readonly userAgent: boolean;
+  /** The hosts named by routes and limits; `null` if there are none. */
+  readonly hosts: HostNames | null;
+}
 
 export const PSEUDONYM_KEY = ['log', 'pseudonym_key_file'];
 

@@ -1,57 +1,24 @@
 import { z } from 'zod';
 import {
-  fillAnsweredRoutes,
-  fillRouteDefaults,
-  policyKeys,
-  redirectSchema,
-  respondSchema,
-  routeDefaultsSchema,
-  routeUpstreamSchema,
-  SERVED_BY,
-} from '../policies/index.ts';
-import { METHOD_PATTERN, NO_METHOD, ROUTABLE_METHODS, whyNoMethod } from '../routing/index.ts';
-import { eachOnce, grpcRoute, mapOf, oneKeyOf, routeHosts, routePath } from '../values/index.ts';
-import { setting } from './setting.ts';
+  eachInSteps,
+  type Kept,
+  type MethodNames,
+  reuse,
+  reuseInSteps,
+  type Steps,
+} from '../../core/index.ts';
+import type { TokenPlaces, WebhookPaths } from '../../wire/http/index.ts';
+import type { KeptModels } from '../kept-parts.ts';
+import type { RouteModel, RouteOfFile } from '../model/index.ts';
+import { fillAnsweredRoutes, fillRouteDefaults, routeDefaultsSchema } from '../policies/index.ts';
+import { type RouteEntry, RouteTable } from '../routing/index.ts';
+import { compileRoute, namedMethods, tokensInUrls, webhookPaths } from './compile-routes.ts';
+import { type RouteConfig, route } from './route-keys.ts';
+import { type SettingContext, setting } from './setting.ts';
+import { SIGN_IN_PREFIX } from './sign-in.ts';
+import { upstreams } from './upstreams.ts';
 
-/** The keys of one route. The cross-checks use them one by one, so that an error in one does not hide those in the others. */
-export const routeKeys = {
-  path: routePath(true)
-    .optional()
-    .describe(
-      'Which paths: {id} in /v1/things/{id} is one whole segment, /v1/** matches everything below. The most specific route wins; order does not matter.',
-    ),
-  grpc: grpcRoute()
-    .optional()
-    .describe(
-      'Which gRPC calls, in place of a path: package.Service/Method, or package.Service/* for every method that no other route names. Names are case-sensitive.',
-    ),
-  hosts: routeHosts()
-    .optional()
-    .describe(
-      'Which hosts, before the path: api.example.com, or "*.example.com" for each name of one more label. Left out: the requests that no route with their host takes. Case and port do not matter.',
-    ),
-  methods: z
-    .array(method(), { error: 'expected a list of methods such as [GET, POST]' })
-    .min(1, { error: 'an empty list matches no request: leave out "methods" to match every method' })
-    .superRefine(eachOnce)
-    .optional()
-    .describe(
-      'Which methods; left out: all that gateways know. GET includes HEAD. Any token may be named but TRACE, CONNECT and PRI: what gateways do not know is served where it is named alone, and 405 elsewhere.',
-    ),
-  upstream: routeUpstreamSchema
-    .optional()
-    .describe(
-      'The name of the upstream that serves it; or several upstreams with the percentages of callers that each serves, such as { api: 95, api-next: 5 }.',
-    ),
-  redirect: redirectSchema,
-  respond: respondSchema,
-  ...policyKeys,
-};
-const route = mapOf('{ path: /v1/**, upstream: api }', routeKeys).meta({
-  allOf: [oneKeyOf('path', 'grpc'), oneKeyOf(...SERVED_BY)],
-});
-
-/** `routes`: which requests go where. check/route-checks.ts checks them, compile/compile-routes.ts compiles them. */
+/** `routes`: which requests go where. check/route-checks.ts checks them. */
 export const routes = setting({
   keys: {
     defaults: routeDefaultsSchema,
@@ -64,17 +31,55 @@ export const routes = setting({
     fillAnsweredRoutes(written.routes);
     fillRouteDefaults(file, written);
   },
+  *compile(_, context): Steps<RoutesPart> {
+    const { before, ownRoutes } = context;
+    const keptRoutes = yield* compileRoutes(context);
+    const { entries } = keptRoutes;
+    const all: readonly RouteEntry<RouteModel>[] = [...entries, ...ownRoutes];
+    const keptTable = yield* reuseInSteps(before?.keptTable, all, () =>
+      RouteTable.inSteps(all, [SIGN_IN_PREFIX]),
+    );
+    return {
+      keptRoutes,
+      keptTable,
+      routes: keptTable.part,
+      tokensInUrls: tokensInUrls(entries),
+      webhookPaths: webhookPaths(entries),
+      namedMethods: namedMethods(entries),
+      takesOddPaths: entries.some(
+        ({ value }) => value.encodedSlashes !== 'refuse' || value.emptySegments !== 'refuse',
+      ),
+    };
+  },
 });
 
-export type RouteConfig = z.output<typeof route>;
+interface RoutesPart extends Pick<KeptModels, 'keptRoutes' | 'keptTable'> {
+  /** The routes of gateway.yaml and the gateway's own. */
+  readonly routes: RouteTable<RouteModel>;
+  /** What URLs of some route may carry as a token; `null` if no route takes any from there. */
+  readonly tokensInUrls: TokenPlaces | null;
+  /** The paths of webhooks, for any method: their parameters are secret. */
+  readonly webhookPaths: WebhookPaths;
+  /** The methods that routes name, apart from those that every gateway knows. */
+  readonly namedMethods: MethodNames;
+  /** Whether a route accepts paths with escaped slashes or empty segments. */
+  readonly takesOddPaths: boolean;
+}
 
-/** A method: one that every gateway knows, or any other token. */
-function method() {
-  const error = ({ input }: { readonly input?: unknown }) =>
-    (typeof input === 'string' ? whyNoMethod(input) : NO_METHOD) ?? undefined;
-  const other = z
-    .string()
-    .regex(METHOD_PATTERN, { error })
-    .refine(text => whyNoMethod(text) === null, { error });
-  return z.union([z.enum(ROUTABLE_METHODS), other], { error });
+/** Compiles the routes whose text is new, or all of them if anything changed that they may depend on. */
+function* compileRoutes(context: SettingContext): Steps<KeptModels['keptRoutes']> {
+  const { before, routeItems: items } = context;
+  const { keptUpstreams } = yield* context.compiled(upstreams);
+  const known = keptUpstreams === before?.keptUpstreams ? before.keptRoutes : null;
+  const { bytes } = items;
+  if (known !== null && Buffer.compare(known.bytes, bytes) === 0) return { ...known, bytes };
+  const byKey = new Map<string, Kept<string, readonly RouteEntry<RouteOfFile>[]>>();
+  const all = yield* eachInSteps(items.all(), ({ key, read }) => {
+    const kept = reuse(known?.byKey.get(key), key, () =>
+      compileRoute(read() as RouteConfig, keptUpstreams.part, context),
+    );
+    byKey.set(key, kept);
+    return kept.part;
+  });
+  return { bytes, byKey, all, entries: all.flat() };
 }

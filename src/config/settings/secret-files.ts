@@ -51,12 +51,8 @@ export class SecretFiles {
   async read(kind: keyof typeof CHECKS, ...keys: Path): Promise<FileText> {
     const { file } = this.#section;
     const path = this.#section.at(keys);
-    const name = file.valueAt(path);
-    if (name === undefined) return undefined;
-    // Validation reports any other type.
-    if (typeof name !== 'string' || name === '') return null;
-    const text = await readNamedText(file, path, name);
-    const error = text === null ? undefined : CHECKS[kind](text);
+    const text = await readNamedText(file, path);
+    const error = typeof text === 'string' ? CHECKS[kind](text) : undefined;
     if (error !== undefined) file.add(path, error, { isContent: true });
     return error === undefined ? text : null;
   }
@@ -168,10 +164,7 @@ const MIN_CHARACTERS = 32;
  * @param what for messages: `key`, `token`
  */
 export async function readKeyFile(file: ConfigFile, path: Path, what: string): Promise<string | null> {
-  const name = file.valueAt(path);
-  // Validation reports any other type.
-  if (typeof name !== 'string' || name === '') return null;
-  const text = await readNamedText(file, path, name);
+  const text = (await readNamedText(file, path)) ?? null;
   if (text === null || text.length >= MIN_CHARACTERS) return text;
   file.add(
     path,

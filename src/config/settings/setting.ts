@@ -1,16 +1,17 @@
 import type { Clock, Machine, Steps } from '../../core/index.ts';
 import type { ApiKeyLine } from '../../identity/auth/index.ts';
 import type { ConfigFile, RawMap } from '../file/index.ts';
-import type { KeptLimits, LimitsConfig, WrittenLines } from '../limits/index.ts';
+import type { KeptModels, RouteItems } from '../kept-parts.ts';
+import type { LimitsConfig } from '../limits/index.ts';
 import type { OwnRoute } from '../model/index.ts';
 import type { PolicyConfig, PolicyKeys, Requirements } from '../policies/index.ts';
-import type { PathWords, RouteEntry, RoutePattern } from '../routing/index.ts';
+import type { RouteEntry } from '../routing/index.ts';
 import type { Meaning } from '../values/index.ts';
 import { means } from '../values/index.ts';
 
 /** What is written elsewhere, for settings that depend on more than their own keys. */
 export interface WrittenElsewhere {
-  /** Returns the keys of another setting. No setting depends on what another one becomes, so their order does not matter. */
+  /** Returns the keys of another setting. */
   written<Keys extends PolicyKeys>(other: { readonly keys: Keys }): PolicyConfig<Keys>;
   /** What the routes require of tokens. */
   readonly requirements: Requirements;
@@ -24,21 +25,22 @@ export interface SettingContext extends WrittenElsewhere {
   readonly gatewayFile: string;
   /** What the process may use. */
   readonly machine: Machine;
-  /** The content of the file that `limits` names, with the patterns of its lines. */
+  /** The content of the file that `limits` names. */
   readonly limits: LimitsConfig;
-  readonly lines: WrittenLines;
   /** The keys that it has under `global`, and those under its `classes`. */
   readonly namedGlobals: readonly string[];
-  /** The limits of the configuration before; `undefined` if there was none. */
-  readonly limitsBefore: KeptLimits | undefined;
   /** The content of the file that `api_keys` names. */
   readonly apiKeys: readonly ApiKeyLine[];
-  /** Whether a route serves WebSockets. */
-  readonly webSockets: boolean;
-  /** The patterns of the routes of gateway.yaml and of the lines of limits.yaml. */
-  readonly patterns: readonly RoutePattern[];
-  /** The literals of these routes and of the gateway's own. */
-  readonly words: PathWords;
+  /** The routes of gateway.yaml: `written(routes)` has only those that other settings depend on. */
+  readonly routeItems: RouteItems;
+  /** The gateway's own routes. */
+  readonly ownRoutes: readonly RouteEntry<OwnRoute>[];
+  /** All that routes may depend on besides their own text. */
+  readonly common: unknown;
+  /** The configuration before; `null` if there was none. */
+  readonly before: KeptModels | null;
+  /** Makes the part of another setting, once for all that ask, so that the order of settings does not matter. */
+  compiled<Part extends Compiling>(other: Part): Steps<ModelOf<Part>>;
 }
 
 /** What defaults to a share of the memory. */
@@ -62,8 +64,8 @@ export interface Setting<Keys extends PolicyKeys, Model extends object, Secrets 
   read?(file: ConfigFile, clock: Clock): Promise<Secrets>;
   /** What stands in for them where they will not be used. */
   withoutSecrets?(config: PolicyConfig<Keys>): NoInfer<Secrets>;
-  /** Makes a part of the snapshot, in steps if there may be thousands of its items. Omitted for the routes: `compile/` makes those. */
-  compile?(
+  /** Makes a part of the snapshot, in steps if there may be thousands of its items, or of those that it depends on. */
+  compile(
     config: PolicyConfig<Keys>,
     context: SettingContext,
     secrets: NoInfer<Secrets>,
@@ -97,8 +99,10 @@ export function setting<
   return declared;
 }
 
+/** A setting, of which only what it becomes is of interest. */
+interface Compiling {
+  compile(...args: never): object;
+}
+
 /** What a setting becomes in a snapshot. */
-export type ModelOf<Part extends { readonly compile?: (...args: never) => object }> = Exclude<
-  ReturnType<NonNullable<Part['compile']>>,
-  Steps<unknown>
->;
+export type ModelOf<Part extends Compiling> = Exclude<ReturnType<Part['compile']>, Steps<unknown>>;

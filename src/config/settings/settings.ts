@@ -121,15 +121,24 @@ const isInSteps = (made: object): made is Steps<object> => Symbol.iterator in ma
 
 export function* compileSettings(
   config: GatewayConfig,
-  context: SettingContext,
+  given: Omit<SettingContext, 'common' | 'compiled'>,
   secrets: Secrets,
 ): Steps<SettingModels> {
-  const models: object[] = [];
-  for (const setting of SETTINGS as readonly Declared[]) {
-    const made = setting.compile?.(config, context, secrets) ?? {};
-    models.push(isInSteps(made) ? yield* made : made);
+  const { routes: _, ...others } = config;
+  const models = new Map<Declared, object>();
+  const context: SettingContext = {
+    ...given,
+    common: [others, secrets, given.requirements.all],
+    compiled: (setting: never) => compiled(setting) as never,
+  };
+  function* compiled(setting: Declared): Steps<object> {
+    const made = models.get(setting) ?? setting.compile(config, context, secrets);
+    const model = isInSteps(made) ? yield* made : made;
+    models.set(setting, model);
+    return model;
   }
-  return Object.assign({}, ...models);
+  for (const setting of SETTINGS) yield* compiled(setting);
+  return Object.assign({}, ...models.values());
 }
 
 /** The keys that a running gateway cannot change. */

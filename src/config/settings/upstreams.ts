@@ -1,7 +1,8 @@
 import { z } from 'zod';
-import { authorityAt, type Clock, digestOf, socketPath } from '../../core/index.ts';
+import { authorityAt, type Clock, digestOf, reuse, socketPath } from '../../core/index.ts';
 import { serviceHost, type UpstreamTls } from '../../upstream/index.ts';
 import { asList, asMap, type ConfigFile, isMap, type RawMap, Section } from '../file/index.ts';
+import type { KeptModels } from '../kept-parts.ts';
 import {
   compileUpstreamSettings,
   type UpstreamModel,
@@ -101,9 +102,8 @@ export const upstreams = setting({
       if (protocol === 'http1') fillIn(upstream, { max_websockets: ofWebSockets });
     }
   },
-  check({ upstreams, store }, file) {
-    for (const [name, value] of Object.entries(asMap(upstreams))) {
-      const upstream = new Section(file, ['upstreams', name], value);
+  check({ store }, file) {
+    for (const [, upstream] of upstreamsIn(file)) {
       checkUrls(upstream);
       checkHealth(upstream);
       checkProtocol(upstream);
@@ -115,15 +115,29 @@ export const upstreams = setting({
     balanceKeys: await readBalanceKeys(file),
   }),
   withoutSecrets: () => ({ upstreamTls: new Map(), balanceKeys: new Map() }),
+  compile({ upstreams }, { common, before }, secrets): UpstreamsPart {
+    const keptUpstreams = reuse(before?.keptUpstreams, common, () => compileUpstreams(upstreams, secrets));
+    return { keptUpstreams, upstreams: [...keptUpstreams.part.values()] };
+  },
 });
+
+interface UpstreamsPart extends Pick<KeptModels, 'keptUpstreams'> {
+  readonly upstreams: readonly UpstreamModel[];
+}
 
 interface UpstreamSecrets {
   readonly upstreamTls: ReadonlyMap<string, TlsFiles>;
   readonly balanceKeys: ReadonlyMap<string, string>;
 }
 
-/** Compiles the upstreams, by their names. Not a part of `upstreams`, since routes are compiled with them. */
-export function compileUpstreams(
+/** The upstreams as written, by their names. */
+export function upstreamsIn(file: ConfigFile): [name: string, upstream: Section][] {
+  const written = Object.entries(asMap(asMap(file.value).upstreams));
+  return written.map(([name, upstream]) => [name, new Section(file, ['upstreams', name], upstream)]);
+}
+
+/** Compiles the upstreams, by their names. */
+function compileUpstreams(
   configs: Readonly<Record<string, UpstreamConfig>>,
   secrets: UpstreamSecrets,
 ): ReadonlyMap<string, UpstreamModel> {
@@ -247,23 +261,23 @@ function isSet(upstream: unknown, path: readonly string[]): boolean {
 /** Reads the files that upstreams name under `tls`, and checks them against the scheme of the URL. */
 async function readTls(file: ConfigFile, clock: Clock): Promise<ReadonlyMap<string, TlsFiles>> {
   const upstreams = new Map<string, TlsFiles>();
-  for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
-    const written = asMap(upstream);
-    const { tls } = written;
-    if (tls === undefined) continue;
-    upstreams.set(name, await new SecretFiles(new Section(file, ['upstreams', name], upstream), clock).tls());
-    checkTlsUse(file, name, firstWrittenUrl(written), asMap(tls));
+  for (const [name, upstream] of upstreamsIn(file)) {
+    if (upstream.raw.tls === undefined) continue;
+    upstreams.set(name, await new SecretFiles(upstream, clock).tls());
+    checkTlsUse(upstream);
   }
   return upstreams;
 }
 
-function checkTlsUse(file: ConfigFile, name: string, url: unknown, tls: RawMap): void {
-  const section = ['upstreams', name, 'tls'];
+function checkTlsUse(upstream: Section): void {
+  const { raw } = upstream;
+  const tls = asMap(raw.tls);
+  const url = firstWrittenUrl(raw);
   if (typeof url === 'string' && /^(http|unix):/.test(url) && Object.keys(tls).length > 0) {
-    file.addUseless(section, 'without TLS: write https://');
+    upstream.addUseless('tls', 'without TLS: write https://');
   } else if (tls.verify === false) {
     const message = 'anyone between the gateway and this service can read and change everything';
-    file.warn([...section, 'verify'], message);
+    upstream.warn(['tls', 'verify'], message);
   }
 }
 
@@ -278,9 +292,9 @@ function checkCookieKey(upstream: Section): void {
 
 async function readBalanceKeys(file: ConfigFile): Promise<ReadonlyMap<string, string>> {
   const keys = new Map<string, string>();
-  for (const [name, upstream] of Object.entries(asMap(asMap(file.value).upstreams))) {
-    if (!isMap(asMap(upstream).balance)) continue;
-    const key = await readKeyFile(file, ['upstreams', name, 'balance', 'key_file'], 'key');
+  for (const [name, upstream] of upstreamsIn(file)) {
+    if (!isMap(upstream.raw.balance)) continue;
+    const key = await readKeyFile(file, upstream.at(['balance', 'key_file']), 'key');
     if (key !== null) keys.set(name, key);
   }
   return keys;

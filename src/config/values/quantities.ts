@@ -100,7 +100,7 @@ export function sizeOrOff(range: Required<Range<string>>) {
 /** `none`, read as null, or a size read as bytes. */
 export function sizeOrNone(otherwise: string) {
   const error = `expected none or ${SIZE.name} ${SIZE.examples}`;
-  return textOfForm(error, /^(none|\d{1,9}(B|KiB|MiB|GiB))$/, (text, context) => {
+  return textOfForm(error, new RegExp(`^(none|${SIZE.form.source})$`), (text, context) => {
     if (text === 'none') return null;
     return parseSizeBytes(text) ?? refuse(context, 'expected a smaller size');
   }).prefault(otherwise);
@@ -122,12 +122,21 @@ export function shareOfCallers() {
 /** `off`, read as null, or a rate such as `240B/s`, read as bytes per second. */
 export function rateOrOff<Otherwise extends string | undefined = undefined>(otherwise?: Otherwise) {
   const error = 'expected off, or a rate such as 240B/s or 4KiB/s';
-  const schema = textOfForm(error, /^(off|\d{1,9}(B|KiB|MiB|GiB)\/s)$/, (text, context) => {
+  const schema = textOfForm(error, new RegExp(`^(off|${SIZE.form.source}/s)$`), (text, context) => {
     if (text === 'off') return null;
     const bytes = parseSizeBytes(text.slice(0, -'/s'.length)) ?? 0;
     return bytes > 0 ? bytes : refuse(context, error);
   });
   return withDefault(schema, otherwise as Otherwise);
+}
+
+/** A date and time such as the example, or Unix seconds as text, read as milliseconds since the epoch. */
+export function dateTime(example: string) {
+  const error = `expected a moment such as ${example}`;
+  return z.string({ error }).transform((text, context) => {
+    const seconds = parseMomentS(text);
+    return seconds === undefined ? refuse(context, error) : seconds * 1_000;
+  });
 }
 
 /** `none`, read as 0, or a date and time read as seconds since the epoch. Unix seconds may also be a number. */

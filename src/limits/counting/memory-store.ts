@@ -113,16 +113,14 @@ export class MemoryStore implements LimitStore {
   }
 
   /**
-   * Divides the room among these limits, so that none takes what another needs. Call it again after a reload. Throws an error,
-   * and changes nothing, if there are too many (`mostLimits`).
+   * Divides the room among these limits, so that none takes what another needs. Throws an error, and changes nothing, if there are
+   * too many (`mostLimits`). In shared memory for the start: the main thread does it before there are workers, a worker before it serves.
    */
   share(limits: Iterable<Limit>): void {
     const { memory, keyspaces } = this.#counters;
     const all = [...limits];
     keyspaces.check(all);
-    // The main thread must not wait; a worker serves only then.
-    if (memory.worker === MAIN_THREAD) void memory.soon(() => keyspaces.share(all));
-    else memory.whole(() => keyspaces.share(all));
+    memory.whole(() => keyspaces.share(all));
   }
 
   /** The same for a reload, in steps, of limits that were checked. In shared memory the lock is free between them. */
@@ -131,14 +129,16 @@ export class MemoryStore implements LimitStore {
     const sharing = keyspaces.shareInSteps(limits);
     let isDone = false;
     let isWaiting = false;
+    const errors: unknown[] = [];
     const share = () => {
-      isWaiting = false;
       isDone = doSome(sharing);
+      isWaiting = false;
     };
     for (; !isDone; yield) {
+      if (errors.length > 0) throw errors[0];
       if (isWaiting) continue;
       isWaiting = true;
-      void memory.soon(share);
+      memory.soon(share).catch(error => errors.push(error));
     }
   }
 
@@ -233,8 +233,8 @@ export class MemoryStore implements LimitStore {
     const refused: ShadowRole[] = [];
     const drawn: DrawnUnits[] = [];
     for (const joint of shadow) {
-      // Releases the records of the previous limit.
-      table.begin(moment.nowMs);
+      // Releases the records of the previous limit. A number of places has none.
+      if (joint.limits.length > 0) table.begin(moment.nowMs);
       if (this.#take(joint, caller, main, group, cost) === null) drawn.push(...drawnFrom(joint.limits));
       else refused.push(joint.limits[0]?.limit.role ?? 'concurrent');
     }

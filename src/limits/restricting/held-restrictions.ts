@@ -1,7 +1,24 @@
+import { ownString } from '../../core/index.ts';
 import type { Announcer } from './announcer.ts';
 import { Lifts } from './lifts.ts';
-import type { Lift, NamedRestriction, Restriction, RestrictionListener, Whom } from './restriction.ts';
-import { digestOfWhom, isNamed, isOver, KnownClient, tableOf } from './restriction.ts';
+import type {
+  Lift,
+  NamedRestriction,
+  Restricted,
+  Restriction,
+  RestrictionListener,
+  Whom,
+} from './restriction.ts';
+import {
+  digestOfNetwork,
+  digestOfWhom,
+  isNamed,
+  isOver,
+  KnownClient,
+  newRestriction,
+  prolonged,
+  tableOf,
+} from './restriction.ts';
 import type { RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
 /**
@@ -21,11 +38,18 @@ export class HeldRestrictions {
   readonly whenLifted: WhenLifted[] = [];
   readonly #listener: RestrictionListener;
   readonly #announcer: Announcer;
+  readonly #networkOf: (address: string) => string;
 
-  constructor(tables: RestrictionTables, listener: RestrictionListener, announcer: Announcer) {
+  constructor(
+    tables: RestrictionTables,
+    listener: RestrictionListener,
+    announcer: Announcer,
+    networkOf: (address: string) => string,
+  ) {
     this.tables = tables;
     this.#listener = listener;
     this.#announcer = announcer;
+    this.#networkOf = networkOf;
   }
 
   /** Returns the restriction of a client if it is in force. Releases an expired one, before the sweep does. */
@@ -34,6 +58,36 @@ export class HeldRestrictions {
     if (found === null || !isOver(found, this.#announcer.nowMs())) return found;
     this.release(found);
     return null;
+  }
+
+  /** Adds a restriction until that time, or prolongs the existing one; `null` if that changes nothing. */
+  enter(whom: Restricted, untilMs: number): NamedRestriction | null {
+    const { kind, key, webhook, reason } = whom;
+    const before = this.find(this.tables.of(whom), whom);
+    if (before !== null && before.untilMs >= untilMs) return null;
+    if (before !== null) {
+      // The lift that it began after may be forgotten: with a smaller count, other gateways would ignore this.
+      const longer = { ...prolonged(before, untilMs), reason };
+      this.prolong(longer);
+      return longer;
+    }
+    const nowMs = this.#announcer.nowMs();
+    const digest = ownString(digestOfWhom(whom));
+    const begun = newRestriction({
+      kind,
+      key,
+      webhook,
+      reason,
+      digest,
+      lifts: this.lifts.of(digest, nowMs),
+      sinceEpochMs: this.#announcer.epochOf(nowMs),
+      untilEpochMs: this.#announcer.epochOf(untilMs),
+      untilMs,
+      network: kind === 'principal' ? '' : digestOfNetwork(this.#networkOf(key)),
+      owner: kind === 'webhook' ? ownString(digestOfWhom({ kind: 'address', key, webhook: '' })) : '',
+    });
+    this.add(begun);
+    return begun;
   }
 
   /** Adds a restriction that is not in its table. If that is full, evicts another one. */

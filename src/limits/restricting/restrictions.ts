@@ -1,16 +1,9 @@
 import type { Clock, RestrictionReason, RestrictionTableName } from '../../core/index.ts';
-import { ownString } from '../../core/index.ts';
 import { Announcer, type Others } from './announcer.ts';
 import { Gossip } from './gossip.ts';
 import { HeldRestrictions, type WhenLifted } from './held-restrictions.ts';
-import type {
-  NamedRestriction,
-  Restricted,
-  RestrictedClient,
-  RestrictionListener,
-  Whom,
-} from './restriction.ts';
-import { digestOfNetwork, digestOfWhom, isNamed, isOver, newRestriction, prolonged } from './restriction.ts';
+import type { Restricted, RestrictedClient, RestrictionListener, Whom } from './restriction.ts';
+import { isNamed, isOver } from './restriction.ts';
 import { RestrictionList, type RestrictionTable, RestrictionTables } from './restriction-table.ts';
 
 interface RestrictionsOptions {
@@ -40,16 +33,14 @@ export class Restrictions {
   readonly listed: RestrictionList;
   /** What others tell of restrictions. */
   readonly gossip: Gossip;
-  readonly #networkOf: (address: string) => string;
   readonly #announcer: Announcer;
   readonly #tables: RestrictionTables;
   readonly #held: HeldRestrictions;
 
   constructor({ clock, listener, others, places, networkOf = () => '' }: RestrictionsOptions) {
-    this.#networkOf = networkOf;
     this.#announcer = new Announcer(clock, others);
     this.#tables = new RestrictionTables(places);
-    this.#held = new HeldRestrictions(this.#tables, listener, this.#announcer);
+    this.#held = new HeldRestrictions(this.#tables, listener, this.#announcer, networkOf);
     this.gossip = new Gossip(this.#held, this.#announcer);
     this.listed = new RestrictionList(clock, this.#tables);
   }
@@ -108,7 +99,7 @@ export class Restrictions {
    */
   restrict(whom: Restricted, forMs: number): void {
     if (this.isExempt(whom.key)) return;
-    const restriction = this.#hold(whom, this.#announcer.nowMs() + forMs);
+    const restriction = this.#held.enter(whom, this.#announcer.nowMs() + forMs);
     if (restriction === null) return;
     this.#announcer.began(restriction, forMs);
     if (this.#isOnTooManyWebhooks(restriction.owner))
@@ -136,36 +127,6 @@ export class Restrictions {
   /** Drops expired restrictions. Call it about once a second, so that the listener is notified in time. */
   sweep(): void {
     this.#held.sweep();
-  }
-
-  /** Adds a restriction until that time, or prolongs the existing one; `null` if that changes nothing. */
-  #hold(whom: Restricted, untilMs: number): NamedRestriction | null {
-    const { kind, key, webhook, reason } = whom;
-    const before = this.#held.find(this.#tables.of(whom), whom);
-    if (before !== null && before.untilMs >= untilMs) return null;
-    if (before !== null) {
-      // The lift that it began after may be forgotten: with a smaller count, other gateways would ignore this.
-      const longer = { ...prolonged(before, untilMs), reason };
-      this.#held.prolong(longer);
-      return longer;
-    }
-    const nowMs = this.#announcer.nowMs();
-    const digest = ownString(digestOfWhom(whom));
-    const begun = newRestriction({
-      kind,
-      key,
-      webhook,
-      reason,
-      digest,
-      lifts: this.#held.lifts.of(digest, nowMs),
-      sinceEpochMs: this.#announcer.epochOf(nowMs),
-      untilEpochMs: this.#announcer.epochOf(untilMs),
-      untilMs,
-      network: kind === 'principal' ? '' : digestOfNetwork(this.#networkOf(key)),
-      owner: kind === 'webhook' ? ownString(digestOfWhom({ kind: 'address', key, webhook: '' })) : '',
-    });
-    this.#held.add(begun);
-    return begun;
   }
 
   /** Whether an address is restricted on so many webhooks at once that it is itself restricted. `owner`: '' for another client. */

@@ -41,8 +41,8 @@ function after(before: Snapshot | null, loaded: LoadedConfig): Snapshot {
   return atOnce(compileData(structuredClone(loaded.data), (before?.generation ?? 1) + 1, before));
 }
 
-function routesIn({ kept }: Snapshot) {
-  return kept.routes.all.flat().map(({ value }) => value);
+function routesIn({ keptRoutes }: Snapshot) {
+  return keptRoutes.entries.map(({ value }) => value);
 }
 
 /** The buckets, routes and lines that are other objects than before. */
@@ -51,14 +51,13 @@ function made(now: Snapshot, before: Snapshot) {
     const known = new Set(old);
     return items.filter(item => !known.has(item)).length;
   };
-  const { words, upstreams } = now.kept;
   return {
     buckets: others(now.limits.buckets, before.limits.buckets),
     lines: others(now.keptLimits.table.key, before.keptLimits.table.key),
     routes: others(routesIn(now), routesIn(before)),
     tables: Number(now.routes !== before.routes) + Number(now.preflightRoutes !== before.preflightRoutes),
-    words: Number(words !== before.kept.words),
-    upstreams: others([...upstreams.part.values()], [...before.kept.upstreams.part.values()]),
+    words: Number(now.keptWords !== before.keptWords),
+    upstreams: others(now.upstreams, before.upstreams),
   };
 }
 
@@ -80,8 +79,8 @@ test('one changed number of one bucket compiles that bucket and its line, and no
   ]);
   expect(next.labels).toBe(first.labels);
   // What the lines and routes are made of was not even looked through.
-  expect(next.kept.lines).toBe(first.kept.lines);
-  expect(next.kept.routes.all).toBe(first.kept.routes.all);
+  expect(next.keptLines).toBe(first.keptLines);
+  expect(next.keptRoutes.all).toBe(first.keptRoutes.all);
   // The same from the second reload on.
   const again = after(next, await sound(GATEWAY));
   expect(made(again, next)).toEqual({ ...NOTHING, buckets: 1, lines: 1 });
@@ -103,6 +102,16 @@ test('what every route may depend on compiles every route again', async () => {
   const next = after(first, slow);
   expect(made(next, first)).toEqual({ ...NOTHING, routes: COUNT, tables: 2, words: 1, upstreams: 1 });
   expect(new Set(routesIn(next).map(({ upstream }) => upstream))).toEqual(new Set(next.upstreams));
+});
+
+test('cors gives the preflights that a route leaves to its service a table, and takes it away', async () => {
+  const open = GATEWAY.replace('authentication: none', 'authentication: none, cors: false');
+  const { snapshot: without } = await sound(open);
+  const next = after(without, await sound(`${open}cors: { origins: any }\n`));
+  const takers = [without, next, after(next, await sound(open))].map(
+    ({ preflightRoutes }) => preflightRoutes.find('GET', '', '/v1/s0/1')?.value.id,
+  );
+  expect(takers).toEqual([undefined, '/v1/s0/{id}', undefined]);
 });
 
 test('what every bucket may depend on compiles every bucket again', async () => {

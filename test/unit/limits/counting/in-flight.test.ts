@@ -123,6 +123,17 @@ describe('requests in flight of one caller', () => {
     first.place?.leave();
     expect(ask(set).shadow.refused).toEqual([]);
   });
+
+  test('in shadow have no counters, so that such a decision cleans up no more than any', () => {
+    const left = [limits({}), limits({ shadow: limits({ concurrent: two }) })].map(set => {
+      store = newStore(clock);
+      for (let i = 0; i < 20; i++) ask(limits({ caller: quota }), `user:${i}`);
+      clock.advance(60_000);
+      ask(set);
+      return store.counts.keys;
+    });
+    expect(left).toEqual([16, 16]);
+  });
 });
 
 test('threads are at the maximum together, and each lists its own, until one of them dies', async () => {

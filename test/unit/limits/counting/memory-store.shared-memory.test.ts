@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { atOnce, inNextTurn, type TableMemory } from '../../../../src/core/index.ts';
-import { type MemoryStore, mostLimits } from '../../../../src/limits/index.ts';
+import { type Limit, type MemoryStore, mostLimits } from '../../../../src/limits/index.ts';
 import { threadsOf } from '../../../support/shared-memory.ts';
 import { FrozenClock } from '../frozen-clock.ts';
 import { copyOf, limit, limits, newStore, windowIn } from '../stores.ts';
@@ -64,13 +64,15 @@ describe('stores that share their memory', () => {
     expect(store(TWO).peek(limits({ caller }), 'user:a', '1').remaining).toBe(3);
   });
 
-  test('have their room divided by the main thread, which does not wait for the thread that is inside', async () => {
-    at(memories, ONE).whole(() => store(MAIN).share([caller, resource]));
-    await turns(3);
-    expect(store(MAIN).counts.partitions).toMatchObject([{ role: 'caller' }, { role: 'resource' }]);
+  test('have their room divided at once at the start, while no other thread is inside', () => {
+    for (const thread of [MAIN, ONE]) {
+      store(thread).share([caller, resource]);
+      expect(store(thread).counts.partitions).toMatchObject([{ role: 'caller' }, { role: 'resource' }]);
+      expect(() => at(memories, TWO).whole(() => store(thread).share([caller]))).toThrow('another thread');
+    }
   });
 
-  test('have it divided anew in steps, between which the main thread does not wait either', async () => {
+  test('have it divided anew in steps, for which the main thread does not wait', async () => {
     const sharing = store(MAIN).shareInSteps([caller, resource]);
     const before = store(MAIN).counts.partitions;
     at(memories, ONE).whole(() => {
@@ -82,18 +84,32 @@ describe('stores that share their memory', () => {
     expect(store(MAIN).counts.partitions).toMatchObject([{ role: 'caller' }, { role: 'resource' }]);
   });
 
-  test('refuse more limits than there may be at once, and go on with those that they had', async () => {
+  test('have it divided to the last limit, however many there are, and decide between the steps', () => {
+    const all = Array.from({ length: 200 }, (_, i) => limit('1/1h', { bucket: `b${i}` }));
+    const [first, last] = [all[0] ?? caller, all.at(-1) ?? caller];
+    const sharing = store(MAIN).shareInSteps(all);
+    const decide = (of: Limit, i: number) => store(ONE).decide(limits({ caller: of }), `user:${i}`, '');
+    for (let i = 0; sharing.next().done !== true; i++) expect(decide(first, i).admitted).toBe(true);
+    expect(store(MAIN).counts.partitions).toHaveLength(all.length);
+    // Whatever is not kept for others.
+    for (let i = 0; i < 1_100; i++) decide(first, i);
+    decide(last, 0);
+    expect(store(MAIN).counts.partitions.at(-1)).toMatchObject({ bucket: 'b199', size: 1, overflows: 0 });
+  });
+
+  test('tell the one who has it divided in steps that it failed', async () => {
+    vi.spyOn(at(memories, MAIN), 'soon').mockRejectedValueOnce(new Error('broken'));
+    const sharing = store(MAIN).shareInSteps([caller]);
+    expect(sharing.next().done).toBe(false);
+    await turns(1);
+    expect(() => sharing.next()).toThrow('broken');
+  });
+
+  test('refuse more limits than there may be at once, and go on with those that they had', () => {
     const tooMany = Array.from({ length: mostLimits(1_000) + 1 }, (_, i) => limit(`1/${i + 1}s`));
     store(MAIN).share([caller, resource]);
     for (const each of stores) expect(() => each.share(tooMany)).toThrow('there are more than 4096 limits');
-    await turns(3);
     expect(store(MAIN).counts.partitions).toMatchObject([{ role: 'caller' }, { role: 'resource' }]);
-  });
-
-  test('divide it at once in a worker, which serves only then', () => {
-    store(ONE).share([caller]);
-    expect(store(ONE).counts.partitions).toMatchObject([{ role: 'caller' }]);
-    expect(() => at(memories, TWO).whole(() => store(ONE).share([caller]))).toThrow('another thread');
   });
 });
 

@@ -2,7 +2,7 @@ import type { MethodNames, Steps } from '../../core/index.ts';
 import { CallerShare } from '../../limits/index.ts';
 import { TokenPlaces, WebhookPaths } from '../../wire/http/index.ts';
 import type * as model from '../model/index.ts';
-import type { Requirements, UpstreamPart } from '../policies/index.ts';
+import type { UpstreamPart } from '../policies/index.ts';
 import { compileAnswer, compilePolicies, partsOf } from '../policies/index.ts';
 import type { RouteEntry, RoutePattern } from '../routing/index.ts';
 import {
@@ -13,7 +13,10 @@ import {
   parseRoutePattern,
   placeOf,
 } from '../routing/index.ts';
-import type { GatewayConfig, RouteConfig } from '../settings/index.ts';
+import { minReadRate } from './min-read-rate.ts';
+import type { RouteConfig } from './route-keys.ts';
+import type { WrittenElsewhere } from './setting.ts';
+import * as ofUpstreams from './upstreams.ts';
 
 /**
  * Compiles a route, with a pattern for each of its hosts. Throws if the checks did not run: they report all routes that cannot be
@@ -21,9 +24,8 @@ import type { GatewayConfig, RouteConfig } from '../settings/index.ts';
  */
 export function compileRoute(
   config: RouteConfig,
-  gateway: GatewayConfig,
   upstreams: ReadonlyMap<string, model.UpstreamModel>,
-  requirements: Requirements,
+  { written, requirements }: WrittenElsewhere,
 ): RouteEntry<model.RouteOfFile>[] {
   const patterns = patternsOfRoute(config);
   const [first] = patterns;
@@ -33,12 +35,12 @@ export function compileRoute(
     methods: config.methods ?? null,
     parameters: first.parameters,
   };
-  const context = { id: name.id, minReadRate: gateway.min_read_rate, requirements };
+  const context = { id: name.id, minReadRate: written(minReadRate).min_read_rate, requirements };
   const serves = config.grpc === undefined ? 'paths' : 'calls';
   const answer = compileAnswer(config);
   const forwardTo = (upstreamName: string): model.ForwardRoute => {
     const upstream = upstreams.get(upstreamName);
-    const defaults = gateway.upstreams[upstreamName]?.timeouts;
+    const defaults = written(ofUpstreams.upstreams).upstreams[upstreamName]?.timeouts;
     if (upstream === undefined || defaults === undefined)
       throw new Error(`a route to the upstream ${upstreamName} was not checked`);
     const timeouts = Object.assign({}, defaults, config.timeouts);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { preflightRoutes } from '../../../../src/config/compile/compile-routes.ts';
 import type { ForwardRoute } from '../../../../src/config/model/route-model.ts';
 import { parseRoutePattern, RouteTable } from '../../../../src/config/routing/index.ts';
+import { preflightRoutes } from '../../../../src/config/settings/compile-routes.ts';
 import { atOnce } from '../../../../src/core/index.ts';
 
 /** `POST,PUT /a`, each a route that leaves preflights to its service, unless `+` stands before it. */
