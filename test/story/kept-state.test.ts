@@ -176,6 +176,11 @@ describe('with a folder of state', () => {
     expect(messagesOf(second)).toEqual([
       'another gateway keeps its state in this folder: this one keeps nothing across restarts',
     ]);
+    const status = JSON.parse((await second.admin('/status.json')).text);
+    expect([status.provider.revocations.outliveRestart, status.state]).toMatchObject([
+      false,
+      [{ file: 'state', cause: 'another gateway uses the folder', since: expect.any(String) }],
+    ]);
     const bearer = issuer.bearer({ sid: 'session-1' });
     await signOut(second, bearer);
     await second.app.drain();

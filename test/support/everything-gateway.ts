@@ -4,13 +4,14 @@ import { TestAuthority } from './certificates.ts';
 import { freePort } from './free-port.ts';
 import { type LocalGateway, startGateway } from './gateway.ts';
 import { identityConfig } from './identity-gateway.ts';
+import { PUSH_PATH, pushOf, toAdmin } from './notices.ts';
 import { type Sample, samplesIn } from './promql.ts';
 import { head } from './requests.ts';
 import { scripts } from './scripted-provider.ts';
 import { redeem } from './sign-in-client.ts';
 import { tempFolder } from './temp.ts';
 import { clockOfTests, inTime } from './test-clock.ts';
-import { startIssuer } from './test-issuer.ts';
+import { startIssuer, type TestIssuer } from './test-issuer.ts';
 import { waitFor } from './wait.ts';
 import { startUpstream } from './wire/index.ts';
 
@@ -91,7 +92,17 @@ async function startWithEverything(): Promise<LocalGateway> {
       metrics: { route_durations: true },
     },
   });
-  return inTime(clock, starting);
+  const gateway = await inTime(clock, starting);
+  await writeState(gateway, issuer);
+  return gateway;
+}
+
+/** Tells the gateway a fact that it has to keep, and waits until its file has it. */
+async function writeState(gateway: LocalGateway, issuer: TestIssuer): Promise<void> {
+  const { status } = await toAdmin(gateway, PUSH_PATH, pushOf(issuer, Math.floor(Date.now() / 1_000) - 30));
+  if (status !== 204) throw new Error(`the push was answered with ${status}`);
+  const isWritten = async () => (await gateway.metric('weir_state_written_timestamp_seconds')).size > 0;
+  await gateway.time.advanceUntil('the state is written', isWritten);
 }
 
 async function writeCertificate() {

@@ -16,25 +16,28 @@ interface StateFileHealth extends WriteHealth {
 export interface KeptState {
   /** Keeps facts across a restart. */
   readonly facts: Facts;
-  /** The files, that of the facts first. If the folder was not writable at startup, they were read but are not written. */
+  /**
+   * The files, that of the facts first. If the folder was not writable at startup, they were read but are not written; if another gateway
+   * uses it, neither.
+   */
   readonly files: readonly StateFileHealth[];
   /** The counters of long windows; `null` if they are not kept. */
   readonly counters: CountersFile | null;
   stop(): Promise<void>;
 }
 
-/** Opens the state folder. Returns `null`, and logs why, if another gateway uses it. No content there prevents a start. */
+/** Opens the state folder, and logs why if that is not possible. Nothing there prevents a start. */
 export async function openState(
   { folder, countersMs }: StateModel,
   system: System,
   log: Logger,
-): Promise<KeptState | null> {
+): Promise<KeptState> {
   const file = new WholeFile(join(folder, 'weir.state'), 'state', system);
   const line = { type: 'state', file: file.path };
   const lock = await lockFolder(folder, system).catch(error => ({ cause: causeOf(error) }));
   if (lock === null) {
     log.error(line, 'another gateway keeps its state in this folder: this one keeps nothing across restarts');
-    return null;
+    return keptState(file, [], null, { cause: 'another gateway uses the folder' }, system, log);
   }
   // The content of a folder that is not writable, as on a full disk, may still be readable. Nobody else writes there now, but
   // without a lock somebody may later.
