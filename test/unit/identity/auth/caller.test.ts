@@ -216,10 +216,7 @@ describe('the identity fields', () => {
       broken: '\udc00',
     };
     expect(caller(changed, { identityHeaders }).identityFields).toEqual([
-      'X-number',
-      '-1.5',
-      'X-yes',
-      'true',
+      ...['X-number', '-1.5', 'X-yes', 'true'],
     ]);
   });
 
@@ -227,10 +224,7 @@ describe('the identity fields', () => {
     const identityHeaders = ['groups', '/org/teams'].map(claim => ({ name: `X${claim}`, claim }));
     const changed = { groups: ['a,b', 'é d', 7, {}, '%2C'], org: { teams: ['x'] } };
     expect(caller(changed, { identityHeaders }).identityFields).toEqual([
-      'Xgroups',
-      'a%2Cb,%C3%A9%20d,7,%252C',
-      'X/org/teams',
-      'x',
+      ...['Xgroups', 'a%2Cb,%C3%A9%20d,7,%252C', 'X/org/teams', 'x'],
     ]);
   });
 

@@ -37,18 +37,8 @@ test('the last of doubled members wins', () => {
 });
 
 test.each([
-  '',
-  ' ',
-  'null',
-  '7',
-  '"x"',
-  '[]',
-  '[{}]',
-  '{',
-  '{"code":"a"',
-  "{'code':'a'}",
-  '{"code":NaN}',
-  'code=a&redirectUri=b',
+  ...['', ' ', 'null', '7', '"x"', '[]', '[{}]', '{', '{"code":"a"'],
+  ...["{'code':'a'}", '{"code":NaN}', 'code=a&redirectUri=b'],
 ])('%j is not a JSON object', body => expect(violatedFields(body)).toEqual(['body']));
 
 test('invalid UTF-8 is not JSON, inside a string or outside', () => {
@@ -146,11 +136,8 @@ describe('a refresh token', () => {
   });
 
   test.each([
-    '{}',
-    '{"refreshToken":7}',
-    '{"refreshToken":""}',
-    '{"refreshToken":["marker"]}',
-    '{"refreshToken":"marker\\ud800"}',
+    ...['{}', '{"refreshToken":7}', '{"refreshToken":""}'],
+    ...['{"refreshToken":["marker"]}', '{"refreshToken":"marker\\ud800"}'],
   ])('is not in %s', body => {
     const refusal = refreshToken(body);
     expect(refusal).toMatchObject({
