@@ -6,8 +6,6 @@ import type { SignOutEnds } from '../../src/identity/signin/index.ts';
 import { startDemoProvider } from '../support/demo-provider.ts';
 import { expectError, expectInvalidToken, expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
-import { startRedis } from '../support/redis.ts';
-import { redisDecides } from '../support/redis-gateway.ts';
 import { head, withBody } from '../support/requests.ts';
 import { keycloak, type Script, scripts, startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
@@ -81,26 +79,6 @@ describe('a user who signs out', () => {
     expect(decodeJwt(again['accessToken'] ?? '').sid).toBe(decodeJwt(first['accessToken'] ?? '').sid);
     expect(await statusOf(gateway, `Authorization: Bearer ${again['accessToken']}`)).toBe(200);
     expectInvalidToken(await gateway.ask(head('GET /', bearer)));
-  });
-
-  test('is out at every replica, and at one that starts later', async () => {
-    const redis = await startRedis();
-    onTestFinished(() => redis.close());
-    const issuer = await startIssuer();
-    const store = { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' };
-    const replica = async () => {
-      const { gateway } = await startGatewayOf(issuer, { config: { store, sign_in: SIGN_IN } });
-      await redisDecides(gateway);
-      return gateway;
-    };
-    const [one, two] = [await replica(), await replica()];
-    const [bearer, other] = [issuer.bearer({ sid: 'session-1' }), issuer.bearer({ sid: 'session-2' })];
-    expect(await statusOf(two, bearer)).toBe(200);
-    expectSignedOut(await one.ask(signingOut(bearer)));
-    expect(await statusOf(one, bearer)).toBe(401);
-    await waitFor('the other one refuses', async () => (await statusOf(two, bearer)) === 401);
-    expect(await statusOf(await replica(), bearer)).toBe(401);
-    expect(await statusOf(two, other)).toBe(200);
   });
 
   test('ends what runs on a token of the session, and nothing else', async () => {
