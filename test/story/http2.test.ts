@@ -226,25 +226,6 @@ test('a drain sends GOAWAY on every connection, closes an idle one, and lets an 
   expect(await drained).toBe(true);
 });
 
-test('requests that cross the first GOAWAY of a drain are served, and those behind the last one are not', async () => {
-  const { gateway, upstream } = await start();
-  const client = await (await connectFrames(gateway.port)).begin();
-  await client.send(headers(1, request('/a')));
-  expect(await client.status(1)).toBe(200);
-  const drained = gateway.app.drain();
-  expect(await client.goaway()).toBe(constants.NGHTTP2_NO_ERROR);
-  await client.send(headers(3, request('/b')));
-  expect(await client.status(3)).toBe(200);
-  await client.answerPing();
-  await client.send(headers(5, request('/c')));
-  expect(await drained).toBe(true);
-  await waitFor('the connection closes', () => client.closed);
-  expect(client.broken).toBe(false);
-  // A client may repeat what is above the last stream.
-  expect(client.lastStreams).toEqual([0x7fffffff, 3]);
-  expect(upstream.requests.map(({ target }) => target)).toEqual(['/a', '/b']);
-});
-
 test('a client that does not answer the PING of a drain is told the last stream all the same', async () => {
   const { gateway } = await start();
   const client = await (await connectFrames(gateway.port)).begin();
