@@ -251,23 +251,6 @@ describe('a request that asks for something else than a resource', () => {
     }
   });
 
-  test('is answered 405 and told the methods that there are', async () => {
-    const { gateway } = await front();
-    for (const line of ['CONNECT gateway.test:80', 'TRACE /a']) {
-      const client = await gateway.connect();
-      await client.send(head(line));
-      const response = await expectRejected(client, 405);
-      expect(values(response.fields, 'allow'), line).toHaveLength(1);
-    }
-  });
-
-  test('on an anonymous endpoint lists the allowed methods', async () => {
-    const front = await startLimited({});
-    const response = await askOnce(front, 'TRACE /v1/anonymous/auth');
-    expect(response.status).toBe(405);
-    expect(values(response.fields, 'allow')).toEqual(['POST']);
-  });
-
   test('differs from an unusual method, which passes', async () => {
     const { upstream, gateway } = await front();
     const methods = [
