@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
-import { head, inChunks } from '../support/requests.ts';
+import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { aMinuteAgo, startIssuer } from '../support/test-issuer.ts';
 import { type CapturedRequest, values } from '../support/wire/index.ts';
@@ -54,17 +54,6 @@ describe('an upstream learns who calls from the gateway alone', () => {
       expect(upstream.requests.map(told)).toEqual([alice, alice, NOBODY, NOBODY]);
       for (const request of upstream.requests) expect(request.head.toString()).not.toMatch(/admin|auth_/i);
     }
-  });
-
-  test('even if the client claims it in a trailer', async () => {
-    const { issuer, gateway, upstream } = await front();
-    const trailing = inChunks('POST /things', ['x'], issuer.bearer()).replace(
-      /\r\n\r\n$/,
-      '\r\nX-Auth-Subject: admin\r\n\r\n',
-    );
-    expect((await gateway.ask(trailing)).status).toBe(200);
-    expect(told(upstream.onlyRequest).subject).toEqual(['alice']);
-    expect(upstream.onlyRequest.trailers).toEqual([]);
   });
 
   test('by each request’s own token, on one connection', async () => {

@@ -145,11 +145,4 @@ describe('where the service decides (expect: pass)', () => {
     expect(upstream.requests.map(({ body }) => body.toString())).toEqual(['hello', 'hello']);
     expect(upstream.requests.map(({ fields }) => values(fields, 'expect'))).toEqual([['100-continue'], []]);
   });
-
-  test('without a service there is no 100', async () => {
-    const gateway = await startGateway({ upstreamPort: await freePort(), ...pass });
-    const response = await (await gateway.connect()).ask(EXPECT);
-    expectError(response, 502, 14);
-    expect(response.interim).toEqual([]);
-  });
 });

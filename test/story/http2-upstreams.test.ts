@@ -59,12 +59,6 @@ describe('an upstream with protocol: h2', () => {
     expect(taking).toContain('te: trailers');
   });
 
-  test('gets its own name where the configuration says so', async () => {
-    const { upstream, gateway } = await front(undefined, { host: 'upstream' });
-    await gateway.ask(head('GET /a'));
-    expect(upstream.requests[0]?.headers[':authority']).toBe(`127.0.0.1:${upstream.port}`);
-  });
-
   test('gets the name that the configuration gives it', async () => {
     const { upstream, gateway } = await front(undefined, { host: 'api.internal' });
     await gateway.ask(head('GET /a'));

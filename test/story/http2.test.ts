@@ -317,11 +317,3 @@ test('trailers that mean something to HTTP/1.1 alone are left out', async () => 
   expect(Object.entries(trailers)).toEqual([['x-sum', '1, 2']]);
   expect({ rstCode, body: body.toString() }).toEqual({ rstCode: 0, body: 'ok' });
 });
-
-test.each([600, 999])('a status that HTTP does not have is not a response over HTTP/2: %i', async status => {
-  const { gateway } = await start(exchange => exchange.answer(status));
-  const session = connectHttp2(gateway);
-  const { status: seen, rstCode } = await ask(session, { ':path': '/' });
-  expect([seen, rstCode]).toEqual([502, constants.NGHTTP2_NO_ERROR]);
-  expect((await ask(session, { ':path': '/', ':method': 'TRACE' })).status).toBe(405);
-});
