@@ -272,11 +272,4 @@ describe('a request without a valid token', () => {
     }
     expect(upstream.requests.map(({ target }) => target)).toEqual(Array(3).fill('/v1/things'));
   });
-
-  test('learns of HEAD what it would learn of GET', async () => {
-    const { gateway } = await front();
-    const toHead = await gateway.ask(head('HEAD /v1/things'));
-    expect(toHead).toMatchObject({ status: 401, bodyBytes: 0, complete: true });
-    expect(header(toHead, 'www-authenticate')).toBe('Bearer');
-  });
 });

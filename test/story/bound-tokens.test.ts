@@ -12,7 +12,6 @@ import { expectInvalidToken } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
 import { ask as askHttp2 } from '../support/http2-client.ts';
 import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
-import { agreement, handshake, startRawUpstream } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { tempText } from '../support/temp.ts';
@@ -97,39 +96,6 @@ describe('a token that is bound to a certificate', () => {
     };
     expect(await ask(ADA)).toEqual([200, 200]);
     expect(await ask(BOB)).toEqual([401, 401]);
-  });
-
-  it('counts against the address where its certificate is missing, not against its caller', async () => {
-    const { gateway, issuer } = await tlsFront({
-      limits: await tempText('limits.yaml', 'global: { address: 100/1m, user: 2/1m }\n'),
-    });
-    const bearer = issuer.bearer(boundTo(ADA));
-    for (let n = 0; n < 3; n++) expectInvalidToken(await gateway.ask(head('GET /', bearer), showing(BOB)));
-    // What no route serves counts for a caller whose token is known.
-    for (let n = 0; n < 3; n++) await gateway.ask(head('FOO /', bearer), showing(BOB));
-    expect((await gateway.ask(head('GET /', bearer), showing(ADA))).status).toBe(200);
-  });
-
-  it('opens a WebSocket with its certificate alone', async () => {
-    const issuer = await startIssuer();
-    const service = await startRawUpstream(({ socket }) => void socket.write(agreement(), 'latin1'));
-    const { gateway } = await startGatewayOf(issuer, {
-      tokens: { certificate_field: 'Client-Cert' },
-      routes: [{ path: '/rooms', websocket: true }],
-      config: {
-        trusted_proxies: ['127.0.0.1'],
-        upstreams: { api: { url: `http://127.0.0.1:${service.port}` } },
-      },
-    });
-    const open = async (shown: Identity) => {
-      const client = await gateway.connect();
-      const lines = [issuer.bearer(boundTo(ADA)), `Client-Cert: :${base64Of(shown)}:`];
-      await client.send(handshake('/rooms', ...lines));
-      return client;
-    };
-    expectInvalidToken(await (await open(BOB)).answer());
-    const client = await open(ADA);
-    await expect.poll(() => client.received.toString('latin1')).toMatch(/^HTTP\/1.1 101 /);
   });
 });
 

@@ -120,10 +120,4 @@ describe('the token itself', () => {
     expect(upstream.requests.map(told)).toEqual(all.map(value => ({ ...NOBODY, authorization: [value] })));
     expect(await gateway.counted('weir_tokens_total')).toEqual(new Map());
   });
-
-  test('stays at the gateway, ignored, if Connection says that it was for this hop', async () => {
-    const { issuer, gateway, upstream } = await front();
-    await gateway.ask(head('GET /none', issuer.bearer(), 'Connection: authorization'));
-    expect(told(upstream.onlyRequest)).toEqual(NOBODY);
-  });
 });

@@ -153,14 +153,6 @@ describe('methods that few know', () => {
     },
   );
 
-  test('leave their connection to the next request', async () => {
-    const { upstream, gateway } = await named();
-    const client = await gateway.connect();
-    expect((await client.ask(withBody('BREW /pots/1', 'milk'))).status).toBe(200);
-    expect((await client.ask(head('GET /pots/1'))).status).toBe(200);
-    expect(upstream.requests.map(({ method }) => method)).toEqual(['BREW', 'GET']);
-  });
-
   test('are named by Allow and to the pages that ask', async () => {
     const { gateway } = await named();
     const allowed = async (...lines: string[]) => {

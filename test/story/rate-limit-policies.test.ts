@@ -12,14 +12,8 @@ import { names, type Response } from '../support/wire/index.ts';
 const limits = {
   headers: ['x-ratelimit', 'ratelimit'],
   global: { user: '9/60s', address: '1/60s' },
-  buckets: {
-    writes: { main: 'id', user: '2/60s', resource: '3/30s' },
-    odd: { user: '65535/18h' },
-  },
-  routes: {
-    'PUT /things/{id}': 'writes',
-    'GET /odd': 'odd',
-  },
+  buckets: { writes: { main: 'id', user: '2/60s', resource: '3/30s' }, odd: { user: '65535/18h' } },
+  routes: { 'PUT /things/{id}': 'writes', 'GET /odd': 'odd' },
 };
 
 /** What both fields of a response say. */

@@ -75,12 +75,6 @@ describe('the gates', () => {
     expect((await first).status).toBe(308);
     expect((await ask(get('/a', 'localhost'))).status).toBe(503);
   });
-
-  test('refuse what cannot be routed', async () => {
-    const { ask } = await startRedirect();
-    for (const bad of ['TRACE / HTTP/1.1\r\nHost: localhost\r\n\r\n', get('/a%2fb%', 'localhost')])
-      expect((await ask(bad, { to: 'GET' })).status).toBeGreaterThanOrEqual(400);
-  });
 });
 
 test('paths that are excepted are served over http by their routes', async () => {

@@ -215,11 +215,8 @@ describe('the provider', () => {
   const html = scripts.html;
   test.each<[string, Script, SignOutEnds, outcome: string, status: number, code: number]>([
     ['fails', scripts.json(500, {}), 'refresh_token', 'broken', 503, 14],
-    ['resets', scripts.reset, 'refresh_token', 'broken', 503, 14],
     ['never answers', scripts.hang, 'refresh_token', 'timed_out', 504, 4],
-    ['redirects', scripts.redirect('/revoke'), 'refresh_token', 'broken', 503, 14],
     ['does not speak HTTP', scripts.raw('marker-token\r\n\r\n'), 'refresh_token', 'broken', 503, 14],
-    ['is throttling', scripts.json(429, { error: 'slow_down' }), 'refresh_token', 'broken', 503, 14],
     ['refuses the gateway', keycloak.wrongSecret, 'refresh_token', 'gateway_refused', 500, 13],
     [
       'does not revoke such tokens',

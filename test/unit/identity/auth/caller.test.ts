@@ -112,9 +112,7 @@ describe('a caller', () => {
   });
 
   it('needs no claim that its principal does not name', () => {
-    expect(caller({ azp: undefined }, { principal: ['sub'] })).toMatchObject({
-      principal: 'user:ada',
-    });
+    expect(caller({ azp: undefined }, { principal: ['sub'] })).toMatchObject({ principal: 'user:ada' });
   });
 
   it('may be identified by a claim named like a method of every object', () => {
@@ -202,10 +200,7 @@ describe('the identity fields', () => {
 
   it('contain numbers and booleans, and leave out every other type', () => {
     const identityHeaders = ['number', 'yes', 'list', 'object', 'nothing', 'missing', 'broken'].map(
-      claim => ({
-        name: `X-${claim}`,
-        claim,
-      }),
+      claim => ({ name: `X-${claim}`, claim }),
     );
     const changed = {
       number: -1.5,

@@ -72,11 +72,7 @@ test('__proto__ is a member like any other', () => {
   expect(violatedFields('{"__proto__":{"code":"c","redirectUri":"u"}}')).toEqual(['code', 'redirectUri']);
   expect(
     read('{"__proto__":{"code":"x"},"constructor":{"prototype":{"code":"y"}},"code":"c","redirectUri":"u"}'),
-  ).toEqual({
-    code: 'c',
-    redirectUri: 'u',
-    codeVerifier: undefined,
-  });
+  ).toEqual({ code: 'c', redirectUri: 'u', codeVerifier: undefined });
   expect(({} as Record<string, unknown>)['code']).toBeUndefined();
 });
 
