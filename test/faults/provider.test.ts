@@ -191,11 +191,7 @@ test('a provider whose discovery document dies after each byte is known once all
   const clock = { ...systemClock, after: (_: number, run: () => void) => systemClock.after(1, run) };
   const provider = new Provider(
     { ...PROVIDER_OPTIONS, issuer: issuer.url },
-    {
-      ...thisMachine,
-      clock,
-      listener: { discovered: ({ outcome }) => void outcomes.push(outcome) },
-    },
+    { ...thisMachine, clock, listener: { discovered: ({ outcome }) => void outcomes.push(outcome) } },
   );
   onTestFinished(() => provider.stop());
   provider.start();

@@ -5,7 +5,7 @@ import { accessLines, type IdentitySettings, startGatewayOf } from '../support/i
 import { head, inChunks, withBody } from '../support/requests.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
 import { secret } from '../support/secrets.ts';
-import { aMinuteAgo, startIssuer, type TestIssuer, validFor } from '../support/test-issuer.ts';
+import { startIssuer, type TestIssuer, validFor } from '../support/test-issuer.ts';
 import { base64Url, type IssuerKey, issuerKey, signToken } from '../support/token-issuer.ts';
 import { header } from '../support/wire/index.ts';
 import { FrozenClock } from '../unit/limits/frozen-clock.ts';
@@ -44,23 +44,12 @@ type Row = readonly [name: string, reason: string, token: (issuer: TestIssuer) =
 const forgeries: readonly Row[] = [
   ['alg none', 'algorithm', issuer => unsigned(issuer, { alg: 'none' })],
   ['HS256 with the public key', 'algorithm', issuer => hmac(issuer, publicPem())],
-  ['HS256 with the JWK', 'algorithm', issuer => hmac(issuer, JSON.stringify(RSA.jwk))],
   [
     'an EC signature under the name of an RSA key',
     'algorithm',
     issuer => signedBy(issuer, issuer.key, { kid: 'rsa' }),
   ],
-  [
-    'a PSS signature called RS256',
-    'signature',
-    issuer => signedBy(issuer, { ...PSS, privateKey: RSA.privateKey }, { alg: 'RS256', kid: 'rsa' }),
-  ],
   ['a stranger’s key under the issuer’s name for its own', 'signature', issuer => signedBy(issuer, STRANGER)],
-  [
-    'a stranger’s key in its header',
-    'signature',
-    issuer => signedBy(issuer, STRANGER, { jwk: STRANGER.jwk }),
-  ],
   [
     'another payload under a good signature',
     'signature',
@@ -74,16 +63,11 @@ const forgeries: readonly Row[] = [
     'unknown_key',
     issuer => signedBy(issuer, STRANGER, { kid: '__proto__' }),
   ],
-  ['10 kB for the name of a key', 'malformed', issuer => issuer.token({}, { kid: 'k'.repeat(10_000) })],
   ['an extension that must be understood', 'critical', issuer => issuer.token({}, { crit: ['exp'] })],
 ];
 
 const shapes: readonly Row[] = [
-  ['one segment', 'malformed', () => 'token'],
-  ['quotes around it', 'malformed', issuer => `"${issuer.token()}"`],
   ['a word behind it', 'malformed', issuer => `${issuer.token()} x`],
-  ['a second token behind a comma', 'malformed', issuer => `${issuer.token()}, Bearer ${issuer.token()}`],
-  ['a tab within', 'malformed', issuer => issuer.token().replace('.', '\t.')],
   ['bytes above 0x7f', 'malformed', issuer => issuer.token().replace('.', '\xff.')],
 ];
 
@@ -93,9 +77,6 @@ const claims: readonly Row[] = [
   ['no exp', 'claim', issuer => issuer.token({ exp: undefined })],
   ['an exp that passed more than the leeway ago', 'expired', issuer => issuer.token({ exp: nowS() - 31 })],
   ['an nbf to come', 'not_yet_valid', issuer => issuer.token({ nbf: nowS() + 60 })],
-  ['no subject', 'claim', issuer => issuer.token({ sub: undefined })],
-  ['half a character in its subject', 'claim', issuer => issuer.token({ sub: 'a\ud800' })],
-  ['no client', 'claim', issuer => issuer.token({ azp: undefined })],
   ['the type of an ID token', 'token_kind', issuer => issuer.token({ typ: 'ID' })],
 ];
 
@@ -132,25 +113,6 @@ test.each([
 });
 
 describe('a good token', () => {
-  test('may be signed with any of six algorithms', async () => {
-    const issuer = await startIssuer();
-    const others = (['ES384', 'ES512', 'EdDSA'] as const).map(alg => issuerKey(alg, alg));
-    const keys = [issuer.key, RSA, PSS, ...others];
-    issuer.publish(...keys);
-    const { gateway } = await startGatewayOf(issuer);
-    for (const key of keys.toReversed())
-      expect((await gateway.ask(get(bearer(signedBy(issuer, key))))).status, key.alg).toBe(200);
-  });
-
-  test('with an extra space in its payload is a different token, not the known one', async () => {
-    const { issuer, gateway } = await front();
-    const token = issuer.token(aMinuteAgo());
-    expect((await gateway.ask(get(bearer(token)))).status).toBe(200);
-    const [protectedHeader, payload = '', signature] = token.split('.');
-    const other = base64Url(`${Buffer.from(payload, 'base64url').toString()} `);
-    expectInvalidToken(await gateway.ask(get(bearer([protectedHeader, other, signature].join('.')))));
-  });
-
   test('is refused from its expiry on, on a connection that has used it before', async () => {
     const time = new FrozenClock(Date.now());
     const { issuer, gateway } = await front({ clock: time, tokens: { leeway: '0s' } });
@@ -170,12 +132,6 @@ test('an ID token without marks is refused where any audience, or the gateway’
     expectInvalidToken(await gateway.ask(get(unmarked)));
     expect((await gateway.ask(get(issuer.bearer({ aud: 'gateway' })))).status).toBe(200);
   }
-});
-
-test('any audience is accepted only where the configuration says so', async () => {
-  const { issuer, gateway } = await front({ tokens: { audience: 'any' } });
-  for (const aud of [undefined, 'other', []])
-    expect((await gateway.ask(get(issuer.bearer({ aud })))).status).toBe(200);
 });
 
 test('no place that a token names is asked for its key', async () => {
@@ -207,16 +163,8 @@ describe('the Authorization field', () => {
       'Bearer',
       // The scheme of some client libraries, which is not configured.
       'Bot TOKEN',
-      'TOKEN',
-      'BearerTOKEN',
       'Bearer\tTOKEN',
-      'Bearer: TOKEN',
-      'Bearer, TOKEN',
-      'Bearer token=TOKEN',
       'Bearer Bearer TOKEN',
-      'Basic x, Bearer TOKEN',
-      'DPoP TOKEN',
-      'Bеarer TOKEN',
     ];
     for (const value of values) {
       const line = `Authorization: ${value.replace('TOKEN', issuer.token())}`;
@@ -283,11 +231,8 @@ describe('the Authorization field', () => {
       get(`Cookie: access_token=${token}; Authorization=Bearer ${token}`),
       withBody('POST /v1/things', form, 'Content-Type: application/x-www-form-urlencoded'),
       ...[
-        'X-Authorization',
-        'Proxy-Authorization',
-        'Authorization_',
-        'X-Access-Token',
-        'X-Forwarded-Access-Token',
+        ...['X-Authorization', 'Proxy-Authorization', 'Authorization_'],
+        ...['X-Access-Token', 'X-Forwarded-Access-Token'],
       ].map(name => get(`${name}: Bearer ${token}`)),
     ]) {
       expectUnauthenticated(await gateway.ask(bytes));
@@ -326,12 +271,5 @@ describe('a request without a valid token', () => {
       expect((await client.ask(get(issuer.bearer()))).status).toBe(200);
     }
     expect(upstream.requests.map(({ target }) => target)).toEqual(Array(3).fill('/v1/things'));
-  });
-
-  test('learns of HEAD what it would learn of GET', async () => {
-    const { gateway } = await front();
-    const toHead = await gateway.ask(head('HEAD /v1/things'));
-    expect(toHead).toMatchObject({ status: 401, bodyBytes: 0, complete: true });
-    expect(header(toHead, 'www-authenticate')).toBe('Bearer');
   });
 });

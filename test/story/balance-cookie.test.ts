@@ -62,24 +62,6 @@ test('the cookie is Secure for clients that came by https', async () => {
   expect((await ask(gateway, HTTPS)).cookie).toMatch(/; Path=\/; HttpOnly; SameSite=Lax; Secure$/);
 });
 
-test('an unknown value is as none: another cookie comes', async () => {
-  const { gateway, endpoints } = await front({ cookie: 'weir_node' });
-  const { at, cookie } = await ask(gateway, 'Cookie: weir_node=foreign');
-  expect(cookie).toMatch(/^weir_node=[A-Za-z0-9_-]{43};/);
-  expect(cookiesAt(endpoints[at] as CaptureUpstream)).toEqual([]);
-});
-
-test('a client whose endpoint is away gets another one, and its cookie', async () => {
-  const { gateway, endpoints } = await front({ cookie: 'weir_node' });
-  const first = await ask(gateway);
-  endpoints[first.at]?.close();
-  const moved = await ask(gateway, `Cookie: ${first.value}`);
-  expect(moved.at).toBe(1 - first.at);
-  expect(moved.cookie).toMatch(/^weir_node=/);
-  expect(moved.value).not.toBe(first.value);
-  expect(await ask(gateway, `Cookie: ${moved.value}`)).toMatchObject({ at: moved.at, cookie: '' });
-});
-
 test('gateways with one key know the cookies of each other, and a new key counts by a reload', async () => {
   const file = join(await tempFolder(), 'key');
   await replaceFile(file, 'k'.repeat(32));

@@ -138,10 +138,7 @@ test('a client that does not read holds up the upstream, until it reads', async 
   await waitFor('the response flows', () => sent > 0);
   expect(await settled(() => gateway.admin('/healthz').then(() => sent))).toBeLessThan(BUFFERS);
   client.resume();
-  expect(await client.answer({ keepBytes: 0 })).toMatchObject({
-    complete: true,
-    bodyBytes: LARGE,
-  });
+  expect(await client.answer({ keepBytes: 0 })).toMatchObject({ complete: true, bodyBytes: LARGE });
 });
 
 test('an upstream that does not read holds up the client, until it reads', async () => {

@@ -52,20 +52,6 @@ describe('a caller who is blocked', () => {
   });
 });
 
-test('an address that is blocked is refused everywhere, and without Via', async () => {
-  const front = await startLimited({ global: 'off', blocked: { addresses: ['127.0.0.0/8'] } });
-  for (const target of ['GET /a', 'GET /open/a', 'GET /v1/anonymous/authorize-url']) {
-    const refused = await askOnce(front, target, front.issuer.bearer());
-    expect(refused.status, target).toBe(429);
-    expect(fieldOf(refused, 'via'), target).toBeUndefined();
-    expect(fieldOf(refused, 'retry-after'), target).toBe('65535');
-  }
-  const limits = { global: 'off', blocked: { addresses: ['127.0.0.0/8'] }, never_restrict: ['127.0.0.1'] };
-  await changeLimits(front.gateway, limits);
-  await serves(front.gateway, 2);
-  expect((await askOnce(front, 'GET /open/a')).status).toBe(200);
-});
-
 test('a blocked caller is blocked at each gateway that reads the file', async () => {
   const redis = await startRedis();
   onTestFinished(() => redis.close());

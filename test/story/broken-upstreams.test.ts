@@ -41,20 +41,11 @@ describe('something that is not a response is a 502, and the next request is ser
     ['nothing but a close', '', 'close'],
     ['half a head and a reset', `${OK}Content-Le`, 'reset'],
     ['HTTP/2', '\0\0\x12\x04\0\0\0\0\0', 'keep'],
-    ['a status of two digits', 'HTTP/1.1 20 OK\r\nContent-Length: 2\r\n\r\nok', 'keep'],
     [
       '101 that nobody asked for',
       'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nxx',
       'keep',
     ],
-    [
-      'another transfer coding before chunked',
-      `${OK}Transfer-Encoding: gzip, chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
-      'keep',
-    ],
-    ['a NUL in a value', `${OK}X: a\0\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
-    ['a folded line', `${OK}X: a\r\n b\r\nContent-Length: 2\r\n\r\nok`, 'keep'],
-    ['two lengths that differ', `${OK}Content-Length: 2\r\nContent-Length: 3\r\n\r\nok`, 'keep'],
     [
       'both framings',
       `${OK}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n`,
@@ -125,13 +116,6 @@ describe('bytes behind a response', () => {
 });
 
 describe('an unreachable upstream', () => {
-  test('is a 502 for every method, bodies included', async () => {
-    const gateway = await startGateway({ upstreamPort: await freePort() });
-    const client = await gateway.connect();
-    expectError(await client.ask(head('GET /a')), 502, 14);
-    expectError(await client.ask(inChunks('POST /a', ['hello'])), 502, 14);
-  });
-
   test('is there as soon as it is', async () => {
     const port = await freePort();
     const gateway = await startGateway({ upstreamPort: port });

@@ -110,32 +110,6 @@ test('a body that takes longer than a minute is a 408, and the service is not as
   expect(upstream.connections).toHaveLength(0);
 });
 
-test.each([
-  ['client_body', 1_000, { timeouts: { client_body: '1s' } }],
-  ['min_body_rate', 10_000, { timeouts: { client_body: '10m' }, defaults: { min_body_rate: '1KiB/s' } }],
-])('%s bounds it as any other', async (_, withinMs, config) => {
-  const { upstream, gateway } = await front({}, config);
-  const client = await gateway.connect();
-  await client.send(`${POST(5)}hell`);
-  const answer = client.answer();
-  const before = gateway.time.monotonicMs();
-  await gateway.time.advanceUntil('it is refused', () => client.received.length > 0, 250);
-  expect((await answer).status).toBe(408);
-  expect(gateway.time.monotonicMs() - before).toBeLessThan(withinMs * 4);
-  expect(upstream.connections).toHaveLength(0);
-});
-
-test('a client that leaves, and a broken body, never reach the service', async () => {
-  const { upstream, gateway } = await front();
-  const client = await gateway.connect();
-  await client.send(`${POST(5)}hell`);
-  client.destroy();
-  const broken = await gateway.ask(`${head('POST /b', 'Transfer-Encoding: chunked')}1\r\na\r\nzz\r\n`);
-  expect(broken.status).toBe(400);
-  expect((await gateway.ask(head('GET /c'))).status).toBe(200);
-  expect(upstream.onlyRequest.target).toBe('/c');
-});
-
 test('where caps.buffered is full, bodies are streamed', async () => {
   const { upstream, gateway } = await front({ buffer_body: '8MiB' }, { caps: { buffered: '4MiB' } });
   const client = await gateway.connect();

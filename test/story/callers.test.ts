@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectUnauthenticated } from '../support/error-object.ts';
 import { type IdentitySettings, startGatewayOf } from '../support/identity-gateway.ts';
-import { head, inChunks } from '../support/requests.ts';
+import { head } from '../support/requests.ts';
 import { secret } from '../support/secrets.ts';
 import { aMinuteAgo, startIssuer } from '../support/test-issuer.ts';
 import { type CapturedRequest, values } from '../support/wire/index.ts';
@@ -30,14 +30,8 @@ const NOBODY = { subject: [], client: [], authorization: [] };
 
 describe('an upstream learns who calls from the gateway alone', () => {
   const claims = [
-    'X-Auth-Subject: admin',
-    'x-auth-subject: admin',
-    'X-AUTH-SUBJECT: admin',
-    'X_Auth_Subject: admin',
-    'X-Auth_Subject: admin',
-    'x_auth_client: admin',
-    'X-Auth-Client: admin',
-    'X-Auth-Client:',
+    ...['X-Auth-Subject: admin', 'x-auth-subject: admin', 'X-AUTH-SUBJECT: admin', 'X_Auth_Subject: admin'],
+    ...['X-Auth_Subject: admin', 'x_auth_client: admin', 'X-Auth-Client: admin', 'X-Auth-Client:'],
   ];
 
   test.each([
@@ -62,17 +56,6 @@ describe('an upstream learns who calls from the gateway alone', () => {
     }
   });
 
-  test('even if the client claims it in a trailer', async () => {
-    const { issuer, gateway, upstream } = await front();
-    const trailing = inChunks('POST /things', ['x'], issuer.bearer()).replace(
-      /\r\n\r\n$/,
-      '\r\nX-Auth-Subject: admin\r\n\r\n',
-    );
-    expect((await gateway.ask(trailing)).status).toBe(200);
-    expect(told(upstream.onlyRequest).subject).toEqual(['alice']);
-    expect(upstream.onlyRequest.trailers).toEqual([]);
-  });
-
   test('by each request’s own token, on one connection', async () => {
     const { issuer, gateway, upstream } = await front();
     const client = await gateway.connect();
@@ -88,36 +71,16 @@ describe('an upstream learns who calls from the gateway alone', () => {
       tokens: { identity_headers: { 'X-Auth-Subject': 'name' } },
     });
     const rows: [string, unknown, string[]][] = [
-      ['letters', 'alice', ['alice']],
       ['letters outside ASCII', 'jürgen 🦦', ['j%C3%BCrgen%20%F0%9F%A6%A6']],
-      ['a percent sign', '100%', ['100%25']],
-      ['what looks encoded', '%41', ['%2541']],
       ['the end of a line', 'a\r\nX-Auth-Client: admin', ['a%0D%0AX-Auth-Client:%20admin']],
-      ['control characters', '\u0000\t\u007f', ['%00%09%7F']],
-      ['separators', '",;=\\', ['",;=\\']],
-      ['nothing', '', ['']],
-      ['a number', 4.5, ['4.5']],
-      ['zero', 0, ['0']],
-      ['no', false, ['false']],
-      ['null', null, []],
       ['a list', ['alice', 'b,c', {}], ['alice,b%2Cc']],
       ['an object', { name: 'alice' }, []],
-      ['half a character', 'a\ud800', []],
-      ['no such claim', undefined, []],
     ];
     for (const [name, claim, expected] of rows) {
       const line = issuer.bearer({ name: claim });
       expect((await gateway.ask(head('GET /things', line, 'X-Auth-Subject: admin'))).status).toBe(200);
       expect(told(upstream.requests.at(-1)).subject, name).toEqual(expected);
     }
-  });
-
-  test('by claims of the token itself, not of what every object has', async () => {
-    const { issuer, gateway, upstream } = await front({
-      tokens: { identity_headers: { 'X-Auth-Subject': 'constructor', 'X-Auth-Client': '__proto__' } },
-    });
-    expect((await gateway.ask(head('GET /things', issuer.bearer()))).status).toBe(200);
-    expect(told(upstream.onlyRequest)).toMatchObject({ subject: [], client: [] });
   });
 });
 
@@ -156,11 +119,5 @@ describe('the token itself', () => {
       expect((await gateway.ask(head('GET /none', `Authorization: ${value}`))).status).toBe(200);
     expect(upstream.requests.map(told)).toEqual(all.map(value => ({ ...NOBODY, authorization: [value] })));
     expect(await gateway.counted('weir_tokens_total')).toEqual(new Map());
-  });
-
-  test('stays at the gateway, ignored, if Connection says that it was for this hop', async () => {
-    const { issuer, gateway, upstream } = await front();
-    await gateway.ask(head('GET /none', issuer.bearer(), 'Connection: authorization'));
-    expect(told(upstream.onlyRequest)).toEqual(NOBODY);
   });
 });

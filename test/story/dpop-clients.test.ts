@@ -172,10 +172,7 @@ function throughGateway(
 
 it('a real client signs in, refreshes and calls, through a real provider that wants nonces, and a gateway that does', async () => {
   const provider = await startPlainProvider({
-    client: {
-      grant_types: ['authorization_code', 'refresh_token'],
-      dpop_bound_access_tokens: true,
-    },
+    client: { grant_types: ['authorization_code', 'refresh_token'], dpop_bound_access_tokens: true },
     resource: 'urn:api',
     features: {
       dPoP: { enabled: true, nonceSecret: Buffer.alloc(32, 7), requireNonce: () => true },

@@ -274,10 +274,7 @@ describe('health checks', () => {
     const port = await startHealthServer(health);
     const gateway = await startGateway({
       upstreamPort: port,
-      api: {
-        protocol: 'grpc',
-        health: { service: 'test.v1.Echo', ...OFTEN },
-      },
+      api: { protocol: 'grpc', health: { service: 'test.v1.Echo', ...OFTEN } },
       route: { path: undefined, grpc: 'test.v1.Echo/*' },
     });
     const [first] = (await statusOf(gateway)).endpoints;

@@ -9,7 +9,6 @@ import {
   urlsOf,
 } from '../support/endpoints.ts';
 import { type ConfigPart, type LocalGateway, withoutWorkers } from '../support/gateway.ts';
-import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { head, withBody } from '../support/requests.ts';
 import { waitFor } from '../support/wait.ts';
@@ -111,15 +110,6 @@ describe.each([
     clock.advance(30_000);
     expect(await load(gateway, 200)).toEqual({ 200: 200 });
     expect(endpoints[0].requests.length - before).toBeGreaterThan(30);
-  });
-
-  test('one that answers 503 is left out', async () => {
-    const { endpoints, gateway, clock } = await front(isHttp2);
-    endpoints[0].mode = 503;
-    const counts = await load(gateway, 100, { clients: 1, between: () => clock.advance(300) });
-    expect(counts[503]).toBeGreaterThanOrEqual(5);
-    expect(counts[503]).toBeLessThan(20);
-    expect(counts[200]).toBe(100 - (counts[503] ?? 0));
   });
 });
 
@@ -259,13 +249,4 @@ describe('a reload', () => {
       return now.get('{upstream="api"}') === (before.get('{upstream="api"}') ?? 0) - 1;
     });
   });
-});
-
-test('calls of HTTP/2 over one connection of a client go to all endpoints', async () => {
-  const endpoints = await startEndpoints(3, true);
-  const gateway = await startBalancer(endpoints, { protocol: 'h2' }, { config: { listen: H2C } });
-  const session = connectHttp2(gateway);
-  const responses = await Promise.all(Array.from({ length: 90 }, () => ask(session, { ':path': '/a' })));
-  expect(responses.every(({ status }) => status === 200)).toBe(true);
-  for (const count of requestsAt(endpoints)) expect(count).toBeGreaterThan(5);
 });

@@ -4,7 +4,7 @@ import { freePort } from '../support/free-port.ts';
 import { startGateway } from '../support/gateway.ts';
 import { shared } from '../support/lifetime.ts';
 import { head } from '../support/requests.ts';
-import { header, startUpstream, values } from '../support/wire/index.ts';
+import { header, values } from '../support/wire/index.ts';
 
 const started = shared(async () =>
   startGateway({ upstreamPort: await freePort(), route: { path: '/known' } }),
@@ -64,16 +64,5 @@ describe('an error of the gateway is the error object, in one form for all', () 
     }
     expect(new Set(ids).size).toBe(3);
     for (const id of ids) expect(gateway.logLines.join('')).toContain(id);
-  });
-
-  test("a 404 of the upstream is the upstream's, untouched", async () => {
-    const upstream = await startUpstream(exchange =>
-      exchange.answer(404, ['Content-Type', 'text/html'], '<p>no'),
-    );
-    const gateway = await startGateway({ upstreamPort: upstream.port });
-    const response = await gateway.ask(head('GET /a'));
-    expect(response).toMatchObject({ status: 404 });
-    expect(header(response, 'content-type')).toBe('text/html');
-    expect(response.body.toString()).toBe('<p>no');
   });
 });

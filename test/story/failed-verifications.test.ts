@@ -115,12 +115,6 @@ describe('an address that spends its budget of failed verifications', () => {
   });
 });
 
-test('no budget is spent where there is none', async () => {
-  const { issuer, gateway } = await front({ limits: { failed_verifications: 'off' } });
-  const forged = forger(issuer);
-  expect(await flood(gateway, 1_100, () => get(forged()))).toEqual(new Map([[401, 1_100]]));
-});
-
 test('many forged tokens cost the gateway a thousand checks and little memory', async () => {
   const issuer = await startIssuer();
   const upstream = await startUpstream();

@@ -113,28 +113,6 @@ test('a caller with a token has its own share, across addresses and tokens', asy
   expect((await gateway.ask(head('GET /open/a', from('192.0.2.1')))).status).toBe(200);
 });
 
-test('a reached cap is named in the log and in a metric', async () => {
-  const { gateway, upstream } = await front({
-    api: { max_requests: 2, max_requests_per_caller: '50%' },
-    config: { trusted_proxies: ['127.0.0.1'], log: { level: 'info', access: true } },
-  });
-  await hold({ gateway, upstream }, from('192.0.2.1'));
-  await gateway.ask(head('GET /a', from('192.0.2.1')));
-  await hold({ gateway, upstream }, from('192.0.2.2'));
-  await gateway.ask(head('GET /a', from('192.0.2.3')));
-  const lines = gateway.logLines.map(line => JSON.parse(line)).filter(line => line.status === 503);
-  expect(lines.map(({ upstream, client, cap }) => [upstream, client, cap])).toEqual([
-    ['api', '192.0.2.1', 'max_requests_per_caller'],
-    ['api', '192.0.2.3', 'max_requests'],
-  ]);
-  expect(await gateway.counted('weir_caps_met_total')).toEqual(
-    new Map([
-      ['{cap="max_requests_per_caller",upstream="api"}', 1],
-      ['{cap="max_requests",upstream="api"}', 1],
-    ]),
-  );
-});
-
 /** One request in flight, five a minute in the bucket. */
 const FULL = {
   limits: {

@@ -3,7 +3,6 @@ import { Metadata, type ServerDuplexStream, type UntypedServiceImplementation } 
 import protobuf from 'protobufjs';
 import { describe, expect, it } from 'vitest';
 import { makeCertificates } from '../support/certificates.ts';
-import { diagnosticsIn, NEEDED } from '../support/config-text.ts';
 import { expectError } from '../support/error-object.ts';
 import { data, frame, headers, startFrameUpstream, TYPE, uint32 } from '../support/frame-upstream.ts';
 import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
@@ -295,27 +294,9 @@ routes: { GRPC test.v1.Echo/Talk: talks }
     calls[0]?.end();
     await expect.poll(async () => (await callOnce(client, '/test.v1.Echo/Unary')).status.code).toBe(0);
   });
-
-  it('ends with INVALID_ARGUMENT if its deadline is malformed', async () => {
-    const gateway = await start();
-    const lines = await postRaw(gateway.port, { 'grpc-timeout': '5 minutes' });
-    expect(lines).toMatchObject({ ':status': 200, 'grpc-status': '3' });
-    expect(lines['grpc-message']).toContain('grpc-timeout is not a number');
-  });
 });
 
 describe('the time of a gRPC call', () => {
-  it('is over at its deadline, for its service as well', async () => {
-    const { talk, calls } = silent();
-    const gateway = await start(talk);
-    const { status } = await callOnce(grpcClient(gateway.port), '/test.v1.Echo/Talk', [], {
-      deadlineMs: 300,
-    });
-    expect(status.code).toBe(4);
-    await cancelled(calls[0]);
-    await expect.poll(() => accessLines(gateway).length).toBe(1);
-  });
-
   it('is over at its deadline for a client that does not look at the clock', async () => {
     const { talk, calls } = silent();
     const gateway = await start(talk);
@@ -516,11 +497,5 @@ describe('a listener of gRPC', () => {
       const result = await callOnce(grpcClient(port, {}, ca), '/test.v1.Echo/Talk');
       expect([text(result), result.status.code]).toEqual([['hello'], 0]);
     }
-  });
-
-  it('needs an address of its own', async () => {
-    expect(await diagnosticsIn(`listen: { http: 127.0.0.1:1, grpc: 127.0.0.1:1 }\n${NEEDED}`)).toContain(
-      '1:36: listen.grpc: http already listens on this address: use another port',
-    );
   });
 });

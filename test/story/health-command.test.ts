@@ -67,10 +67,7 @@ test('an admin listener with TLS is asked over TLS, whatever the names of its ce
   const files = { certificate_file: join(folder, '0.crt'), key_file: join(folder, '0.key') };
   const tls = { certificates: [files] };
   await changeConfig(gateway, {
-    listen: {
-      http: { address: '127.0.0.1:0', tls },
-      admin: { address: '127.0.0.1:0', tls },
-    },
+    listen: { http: { address: '127.0.0.1:0', tls }, admin: { address: '127.0.0.1:0', tls } },
   });
   const file = await configOf(JSON.stringify({ address: `127.0.0.1:${gateway.adminPort}`, tls }));
   await waitFor('it speaks TLS', async () => (await health(file)).code === 0);

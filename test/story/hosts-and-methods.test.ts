@@ -153,14 +153,6 @@ describe('methods that few know', () => {
     },
   );
 
-  test('leave their connection to the next request', async () => {
-    const { upstream, gateway } = await named();
-    const client = await gateway.connect();
-    expect((await client.ask(withBody('BREW /pots/1', 'milk'))).status).toBe(200);
-    expect((await client.ask(head('GET /pots/1'))).status).toBe(200);
-    expect(upstream.requests.map(({ method }) => method)).toEqual(['BREW', 'GET']);
-  });
-
   test('are named by Allow and to the pages that ask', async () => {
     const { gateway } = await named();
     const allowed = async (...lines: string[]) => {
@@ -249,23 +241,6 @@ describe('a request that asks for something else than a resource', () => {
       expect(text).toContain('send HTTP/1.1 or HTTP/1.0');
       expect(text).not.toContain('not HTTP/2');
     }
-  });
-
-  test('is answered 405 and told the methods that there are', async () => {
-    const { gateway } = await front();
-    for (const line of ['CONNECT gateway.test:80', 'TRACE /a']) {
-      const client = await gateway.connect();
-      await client.send(head(line));
-      const response = await expectRejected(client, 405);
-      expect(values(response.fields, 'allow'), line).toHaveLength(1);
-    }
-  });
-
-  test('on an anonymous endpoint lists the allowed methods', async () => {
-    const front = await startLimited({});
-    const response = await askOnce(front, 'TRACE /v1/anonymous/auth');
-    expect(response.status).toBe(405);
-    expect(values(response.fields, 'allow')).toEqual(['POST']);
   });
 
   test('differs from an unusual method, which passes', async () => {

@@ -4,13 +4,11 @@ import {
   block,
   data,
   FLAG,
-  type FramePeer,
   type FrameScript,
   frame,
   headers,
   startFrameUpstream,
   TYPE,
-  uint32,
 } from '../support/frame-upstream.ts';
 import { sessionsTo } from '../support/sessions.ts';
 import { ask, send } from '../support/transport-calls.ts';
@@ -21,147 +19,22 @@ async function front(script: FrameScript, options: Partial<UpstreamOptions> = {}
   return { upstream, pool: sessionsTo(upstream.port, options) };
 }
 
-/** The response to a GET, or another method, that consists of these frames. */
-async function responseOf(frames: (stream: number) => Buffer[], method = 'GET') {
-  const { pool } = await front({ stream: (peer, stream) => peer.send(...frames(stream)) });
-  return await ask(pool, { method });
-}
-
-const NO_ERROR = 0;
-const INTERNAL_ERROR = 2;
-const REFUSED_STREAM = 7;
-
 describe('a response over HTTP/2', () => {
-  test('that is valid is passed on', async () => {
-    const sink = await responseOf(id => [
-      headers(id, { ':status': '103', link: '</a>' }),
-      headers(id, { ':status': '200', 'x-one': '1' }),
-      data(id, 'hel'),
-      data(id, 'lo', FLAG.none),
-      headers(id, { 'x-sum': '5' }, FLAG.endStream),
-    ]);
-    expect(sink.events).toEqual(['info 103', 'head 200 null', 'end']);
-    expect(sink).toMatchObject({ body: 'hello', fields: ['x-one', '1'], trailers: ['x-sum', '5'] });
-  });
-
-  test.each<[string, (id: number) => Buffer[]]>([
-    [
-      'has a Transfer-Encoding',
-      id => [headers(id, { ':status': '200', 'transfer-encoding': 'chunked' }, FLAG.endStream)],
-    ],
-    [
-      'has a head that is too large',
-      id => [
-        headers(id, { ':status': '200', 'x-one': '1'.repeat(8_192), 'x-two': '2'.repeat(10) }, FLAG.none),
-        data(id, 'ok', FLAG.endStream),
-      ],
-    ],
-    [
-      'has too many fields',
-      id => [
-        headers(
-          id,
-          [[':status', '200'], ...Array.from({ length: 501 }, () => ['a', 'b'] as const)],
-          FLAG.endStream,
-        ),
-      ],
-    ],
-    [
-      'is preceded by too many interim ones',
-      id => [
-        ...Array.from({ length: 17 }, () => headers(id, { ':status': '103' })),
-        headers(id, { ':status': '200' }, FLAG.endStream),
-      ],
-    ],
-  ])('that %s is malformed', async (_, frames) => {
-    const { pool } = await front({ stream: (peer, id) => peer.send(...frames(id)) }, { maxHeadBytes: 8_192 });
-    const sink = await ask(pool);
-    expect(sink.events.at(-1)).toBe('fail malformed');
-    expect(sink.failure).toMatchObject({ onReusedConnection: false });
-  });
-
-  test.each<[string, (id: number) => Buffer[], string]>([
-    [
-      'more than its length',
-      id => [
-        headers(id, { ':status': '200', 'content-length': '5' }),
-        data(id, 'hello'),
-        data(id, 'HTTP/1.1 200 OK', FLAG.endStream),
-      ],
-      'hello',
-    ],
-    [
-      'a reset without error in the middle',
-      id => [
-        headers(id, { ':status': '200' }),
-        data(id, 'hello'),
-        frame(TYPE.rstStream, 0, id, uint32(NO_ERROR)),
-      ],
-      'hello',
-    ],
-  ])('with %s is truncated', async (_, frames, body) => {
-    const sink = await responseOf(frames);
-    expect(sink.events.at(-1)).toBe('fail truncated');
-    expect(sink.body).toBe(body);
-  });
-});
-
-describe('a request over HTTP/2 is safe to repeat', () => {
-  test('where its stream was refused', async () => {
-    const { pool } = await front({
-      stream: (peer, id) => peer.send(frame(TYPE.rstStream, 0, id, uint32(REFUSED_STREAM))),
-    });
-    expect((await ask(pool, { method: 'POST' })).failure).toMatchObject({
-      kind: 'refused',
-      responseBegun: false,
-    });
-  });
-
-  test.each([
-    ['shuts down', NO_ERROR],
-    ['is at its end', INTERNAL_ERROR],
-  ])(
-    'where the upstream %s before it looked at the stream, but not the one it goes on with',
-    async (_, code) => {
-      const peers: FramePeer[] = [];
-      const { pool } = await front({
-        stream: (peer, id) => {
-          peers.push(peer);
-          if (id === 5) peer.send(frame(TYPE.goaway, 0, 0, uint32(1, code)));
-        },
-      });
-      const sinks = [send(pool), send(pool), send(pool)].map(({ sink }) => sink);
-      await sinks[2]?.over;
-      await sinks[1]?.over;
-      expect(sinks.slice(1).map(({ failure }) => failure?.kind)).toEqual(['refused', 'refused']);
-      expect(sinks[0]?.events).toEqual([]);
-      peers[0]?.send(headers(1, { ':status': '200' }, FLAG.endStream));
-      await sinks[0]?.over;
-      expect(sinks[0]?.events).toEqual(['whole 200']);
-    },
-  );
-
-  test('nowhere else: a reset stream may have been served', async () => {
-    const { pool } = await front({
-      stream: (peer, id) => {
-        if (id === 1) peer.send(headers(id, { ':status': '200' }, FLAG.endStream));
-        else peer.send(frame(TYPE.rstStream, 0, id, uint32(INTERNAL_ERROR)));
-      },
-    });
-    await ask(pool);
-    expect((await ask(pool)).failure).toMatchObject({ kind: 'reset', onReusedConnection: false });
-  });
-
-  test('perhaps where the connection broke that had served others', async () => {
-    const { pool } = await front({
-      stream: (peer, id) => {
-        if (id === 1) peer.send(headers(id, { ':status': '200' }, FLAG.endStream));
-        else peer.socket.resetAndDestroy();
-      },
-    });
-    await ask(pool);
-    expect((await ask(pool)).failure).toMatchObject({ kind: 'reset', onReusedConnection: true });
-    expect((await ask(sessionsTo(1))).failure).toMatchObject({ kind: 'connect' });
+  test('that has a head that is too large, or too many fields, is malformed', async () => {
+    const large = { ':status': '200', 'x-one': '1'.repeat(8_192), 'x-two': '2'.repeat(10) };
+    const many = [[':status', '200'], ...Array.from({ length: 501 }, () => ['a', 'b'])] as [string, string][];
+    for (const [fields, maxHeadBytes] of [
+      [large, 8_192],
+      [many, 32_768],
+    ] as const) {
+      const { pool } = await front(
+        { stream: (peer, id) => peer.send(headers(id, fields, FLAG.endStream)) },
+        { maxHeadBytes },
+      );
+      const sink = await ask(pool);
+      expect(sink.events).toEqual(['fail malformed']);
+      expect(sink.failure).toMatchObject({ onReusedConnection: false });
+    }
   });
 });
 

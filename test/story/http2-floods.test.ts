@@ -274,18 +274,6 @@ test('a header list that HPACK swells is refused by its true size, and its conne
   expect(upstream.requests).toEqual([]);
 });
 
-test('a client that goes away over and over while a request waits is cut off', async () => {
-  const { gateway, upstream } = await start();
-  const client = await (await connectFrames(gateway.port)).begin();
-  await client.send(headers(1, request('/held')));
-  await waitFor('the request arrives', () => upstream.requests.length === 1);
-  await repeat(client, () => times(100, frame(TYPE.goaway, 0, 0, Buffer.alloc(8))));
-  await waitFor('the connection closes', () => client.closed);
-  const last = client.frames.findLast(({ type }) => type === TYPE.goaway);
-  expect(last?.payload.readUInt32BE(4)).toBe(CALM);
-  expect(await ask(connectHttp2(gateway), { ':path': '/' })).toMatchObject({ status: 200 });
-});
-
 test('a client that reads nothing and asks on gets no more than the memory of its connection holds', async () => {
   const upstream = await startUpstream(async exchange => {
     await exchange.received();
@@ -306,17 +294,6 @@ test('a client that reads nothing and asks on gets no more than the memory of it
     return (await gateway.counted('weir_http2_faults_total')).get('{reason="refused_streams"}') === 1;
   });
   expect(await ask(connectHttp2(gateway), { ':path': '/' })).toMatchObject({ status: 200 });
-});
-
-test('a client that never opens its window has its response taken away after client_read', async () => {
-  const { gateway, upstream } = await start({ timeouts: { client_read: '1s' } });
-  const client = await (await connectFrames(gateway.port)).begin([4, 0]);
-  await client.send(headers(1, request('/large')), headers(3, request('/large')));
-  expect(await client.status(1)).toBe(200);
-  expect(await inTime(gateway.time, client.reset(1))).toBe(NGHTTP2_INTERNAL_ERROR);
-  expect(await inTime(gateway.time, client.reset(3))).toBe(NGHTTP2_INTERNAL_ERROR);
-  const areGone = () => upstream.openConnections.length === 0;
-  await gateway.time.advanceUntil('the upstream connections are gone', areGone);
 });
 
 test('a response that waits for its window is over at once when its client resets the stream without an error', async () => {
@@ -369,14 +346,4 @@ test('a connection that stops inside of a frame, of its head or of a header bloc
   const begun = await Promise.all(clients);
   await gateway.time.advanceUntil('the connections close', () => begun.every(({ closed }) => closed));
   expect(upstream.requests).toEqual([]);
-});
-
-test('an idle connection gets a GOAWAY after keep_alive, and is closed', async () => {
-  const { gateway } = await start({ timeouts: { keep_alive: '1s' } });
-  const client = await (await connectFrames(gateway.port)).begin();
-  await client.send(headers(1, request('/')));
-  expect(await client.status(1)).toBe(200);
-  expect(await inTime(gateway.time, client.goaway())).toBe(NGHTTP2_NO_ERROR);
-  await gateway.time.advanceUntil('the connection closes', () => client.closed);
-  expect(await gateway.counted('weir_http2_faults_total')).toEqual(new Map());
 });

@@ -3,15 +3,7 @@ import { expect, test } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
 import { ask, asWire, connectHttp2, H2C } from '../support/http2-client.ts';
 import { connectFrames, FLAG, frame, headers, request, TYPE } from '../support/http2-frames.ts';
-import {
-  BUCKET_FIELDS,
-  fieldOf,
-  GLOBAL_FIELDS,
-  rateFieldsOf,
-  rateOf,
-  refusalOf,
-  startLimited,
-} from '../support/limits.ts';
+import { BUCKET_FIELDS, fieldOf, rateFieldsOf, rateOf, refusalOf, startLimited } from '../support/limits.ts';
 import { head } from '../support/requests.ts';
 import { inTime } from '../support/test-clock.ts';
 import { waitFor } from '../support/wait.ts';
@@ -58,20 +50,6 @@ test('requests of one connection that go out together draw exactly what there is
   const statuses = (await Promise.all(asked)).map(({ status }) => status);
   expect(statuses.filter(status => status === 200)).toHaveLength(20);
   expect(statuses.filter(status => status === 429)).toHaveLength(40);
-});
-
-test('requests without a token get 401 until their address is restricted', async () => {
-  const limits = { global: GLOBAL, invalid_requests: { limit: '4/60s', restrict_for: '60s' } };
-  const front = await startLimited(limits, { config });
-  const session = connectHttp2(front.gateway);
-  for (let i = 0; i < 5; i++) {
-    const { status, fields } = await ask(session, { ':path': '/a' });
-    expect([status, fields['www-authenticate']]).toEqual([401, 'Bearer']);
-  }
-  const refused = asWire(await ask(session, { ':path': '/a' }));
-  expect(refused.status).toBe(429);
-  expect(rateFieldsOf(refused)).toEqual(GLOBAL_FIELDS);
-  expect(fieldOf(refused, 'via')).toBeUndefined();
 });
 
 test('a restriction ends the streams that its address has open', async () => {

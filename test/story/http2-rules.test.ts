@@ -76,19 +76,6 @@ test.each(CONNECTION_ERRORS)(
   },
 );
 
-test('a body longer than its length ends its stream alone, and its connection goes on (8.1.1)', async () => {
-  const { gateway, upstream } = await start();
-  const client = await (await connectFrames(gateway.port)).begin();
-  await client.send(post(1, ['content-length', '1']), data(1, 'xx'));
-  expect(await client.reset(1)).toBe(CODE.protocol);
-  await client.send(headers(3, request('/')));
-  expect(await client.status(3)).toBe(200);
-  expect(client.frames.filter(({ type }) => type === TYPE.goaway)).toEqual([]);
-  await waitFor('nothing waits upstream', () => upstream.openConnections.length <= 1);
-  expect(upstream.requests.filter(({ target, complete }) => complete && target !== '/')).toEqual([]);
-  await isUnharmed(gateway);
-});
-
 test('HEADERS behind the end of a stream that is closed end the connection (5.1)', async () => {
   const { gateway } = await start();
   const client = await (await connectFrames(gateway.port)).begin();

@@ -140,15 +140,6 @@ test.each(ONLY_HTTP2)('a malformed request is answered 400: %s', async (_, ...fr
   expect(upstream.requests).toEqual([]);
 });
 
-test('a CONNECT is answered 405', async () => {
-  const { gateway, upstream } = await start();
-  const client = await (await connectFrames(gateway.port)).begin();
-  const authority: Field = [':authority', 'a.test:443'];
-  await client.send(headers(1, [[':method', 'CONNECT'], authority]));
-  expect(await client.status(1)).toBe(405);
-  expect(upstream.requests).toEqual([]);
-});
-
 const POST = pseudo({ method: 'POST' });
 const WITHOUT_END = FLAG.endHeaders;
 

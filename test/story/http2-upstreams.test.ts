@@ -47,33 +47,6 @@ describe('an upstream with protocol: h2', () => {
     expect(sent.some(line => line.startsWith('host:'))).toBe(false);
   });
 
-  test('gets no field that is for one connection, and te only where the client takes trailers', async () => {
-    const { upstream, gateway } = await front();
-    const hop = ['Connection: te, x-hop', 'X-Hop: 1', 'Keep-Alive: timeout=5', 'Proxy-Connection: close'];
-    await gateway.ask(head('GET /a', ...hop, 'TE: deflate'));
-    await gateway.ask(head('GET /b', ...hop, 'TE: deflate, Trailers'));
-    const [without, taking] = upstream.requests.map(({ section }) => fieldsOf(section));
-    const names = without?.map(line => line.split(':')[0]);
-    for (const name of ['connection', 'x-hop', 'keep-alive', 'proxy-connection', 'te', 'transfer-encoding'])
-      expect(names).not.toContain(name);
-    expect(taking).toContain('te: trailers');
-  });
-
-  test('gets its own name where the configuration says so', async () => {
-    const { upstream, gateway } = await front(undefined, { host: 'upstream' });
-    await gateway.ask(head('GET /a'));
-    expect(upstream.requests[0]?.headers[':authority']).toBe(`127.0.0.1:${upstream.port}`);
-  });
-
-  test('gets the name that the configuration gives it', async () => {
-    const { upstream, gateway } = await front(undefined, { host: 'api.internal' });
-    await gateway.ask(head('GET /a'));
-    expect(upstream.requests[0]?.headers).toMatchObject({
-      ...{ ':authority': 'api.internal', 'x-forwarded-host': 'gateway.test' },
-    });
-    expect(upstream.requests[0]?.headers).not.toHaveProperty('host');
-  });
-
   test.each([
     ['a stated length', withBody('POST /a', 'hello'), '5'],
     ['chunks', inChunks('POST /a', ['hel', 'lo']), undefined],

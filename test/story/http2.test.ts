@@ -226,25 +226,6 @@ test('a drain sends GOAWAY on every connection, closes an idle one, and lets an 
   expect(await drained).toBe(true);
 });
 
-test('requests that cross the first GOAWAY of a drain are served, and those behind the last one are not', async () => {
-  const { gateway, upstream } = await start();
-  const client = await (await connectFrames(gateway.port)).begin();
-  await client.send(headers(1, request('/a')));
-  expect(await client.status(1)).toBe(200);
-  const drained = gateway.app.drain();
-  expect(await client.goaway()).toBe(constants.NGHTTP2_NO_ERROR);
-  await client.send(headers(3, request('/b')));
-  expect(await client.status(3)).toBe(200);
-  await client.answerPing();
-  await client.send(headers(5, request('/c')));
-  expect(await drained).toBe(true);
-  await waitFor('the connection closes', () => client.closed);
-  expect(client.broken).toBe(false);
-  // A client may repeat what is above the last stream.
-  expect(client.lastStreams).toEqual([0x7fffffff, 3]);
-  expect(upstream.requests.map(({ target }) => target)).toEqual(['/a', '/b']);
-});
-
 test('a client that does not answer the PING of a drain is told the last stream all the same', async () => {
   const { gateway } = await start();
   const client = await (await connectFrames(gateway.port)).begin();
@@ -335,12 +316,4 @@ test('trailers that mean something to HTTP/1.1 alone are left out', async () => 
   const { trailers, rstCode, body } = await ask(connectHttp2(gateway), { ':path': '/' });
   expect(Object.entries(trailers)).toEqual([['x-sum', '1, 2']]);
   expect({ rstCode, body: body.toString() }).toEqual({ rstCode: 0, body: 'ok' });
-});
-
-test.each([600, 999])('a status that HTTP does not have is not a response over HTTP/2: %i', async status => {
-  const { gateway } = await start(exchange => exchange.answer(status));
-  const session = connectHttp2(gateway);
-  const { status: seen, rstCode } = await ask(session, { ':path': '/' });
-  expect([seen, rstCode]).toEqual([502, constants.NGHTTP2_NO_ERROR]);
-  expect((await ask(session, { ':path': '/', ':method': 'TRACE' })).status).toBe(405);
 });

@@ -78,42 +78,10 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       [`gateway.yaml:${at('  admin:')}:1: unknown key "admin": it belongs in "listen"`],
     ],
     [
-      'forgets the space after a ":"',
-      CLIENT_ID,
-      'client_id:gateway',
-      [
-        `gateway.yaml:${at(CLIENT_ID)}:3: this is not valid YAML: a key is followed by ":" and a space in its own line, and in brackets "," comes before it`,
-      ],
-    ],
-    [
       'forgets the end of a quote',
       CLIENT_ID,
       'client_id: "gateway',
       [new RegExp(`^gateway.yaml:${at(CLIENT_ID)}:\\d+: a quote is not closed$`)],
-    ],
-    [
-      'indents by a tab',
-      `  ${CLIENT_ID}`,
-      `\t${CLIENT_ID}`,
-      [`gateway.yaml:${at(CLIENT_ID)}:1: a tab indents this line: use spaces`],
-    ],
-    [
-      'doubles a key',
-      CLIENT_ID,
-      `${CLIENT_ID}\n  ${CLIENT_ID}`,
-      [`gateway.yaml:${at(CLIENT_ID) + 1}:3: the key "client_id" is already there, in line ${at(CLIENT_ID)}`],
-    ],
-    [
-      'writes a map for the list of routes',
-      /^routes:\n(.*\n)+?(?=\n# )/m,
-      'routes:\n  /v1/**: api\n',
-      [/:3: routes: expected a list of routes, each of which begins with "- path:", found a map$/],
-    ],
-    [
-      'writes a text for an upstream',
-      /api:\n( {4}.*\n|\s*#.*\n)*/,
-      'api: http://127.0.0.1:3000\n\n',
-      [/upstreams\.api: expected a map such as \{ url: "http:\/\/api\.internal:3000" \}, found text$/],
     ],
     [
       'writes a glob',
@@ -122,28 +90,10 @@ describe('an operator in a hurry who breaks gateway.yaml', () => {
       [/path: write "\{name\}" for one segment, "\*\*" alone at the end for the rest/],
     ],
     [
-      'writes a port alone',
-      'address: 0.0.0.0:8080',
-      'address: 8080',
-      [/expected host:port such as .*, found 8080$/],
-    ],
-    [
       'misspells the file of limits',
       'limits: limits.yaml',
       'limits: limit.yaml',
       [/limits: no such file \(limit\.yaml\)$/],
-    ],
-    [
-      'names gateway.yaml itself',
-      'limits: limits.yaml',
-      'limits: gateway.yaml',
-      [/limits: this names the file itself/],
-    ],
-    [
-      'saves a terminal escape',
-      CLIENT_ID,
-      'client_id: gate\u001bway',
-      [/the character U\+001B does not belong in a text file: is this the right file\?$/],
     ],
   ])('%s', async (_, from, to, expected) => {
     const { code, diagnostics } = await check(edited(GATEWAY, from, to));
@@ -167,25 +117,11 @@ describe('an operator in a hurry who breaks limits.yaml', () => {
       new RegExp(`^limits.yaml:${at(QUOTA)}:\\d+: this is not valid YAML: `),
     ],
     [
-      'leaves out the number of the period',
-      QUOTA,
-      'user: 5/s',
-      `limits.yaml:${at(QUOTA)}:11: buckets.messages.write.user: "5/s" is not a quota: write 5/1s`,
-    ],
-    ['leaves out the period', QUOTA, 'user: 5', /expected a number and a period such as 20\/5s, found 5$/],
-    [
       'misspells a bucket',
       LIMIT_ROUTE,
       'POST /v1/anonymous/auth: signin',
       /no bucket is named "signin", did you mean "sign-in"\?$/,
     ],
-    [
-      'writes several methods',
-      LIMIT_ROUTE,
-      'GET,POST /v1/anonymous/auth: sign-in',
-      /write a line for each method$/,
-    ],
-    ['writes ANY', LIMIT_ROUTE, 'ANY /v1/anonymous/auth: sign-in', /write the path alone for every method$/],
     [
       'writes a list for the routes',
       /^routes:\n(.*\n)+?(?=\n# )/m,
@@ -207,11 +143,6 @@ describe('an operator who put something else in the place of the file reads what
   it.each<[string, Content, string]>([
     ['a file of variables', `OIDC_CLIENT_SECRET=${ENV.OIDC_CLIENT_SECRET}\n`, TEXT],
     [
-      'the configuration of nginx',
-      'server {\n  listen 80;\n  location / { proxy_pass http://a; }\n}\n',
-      TEXT,
-    ],
-    [
       'limits.yaml',
       LIMITS,
       `gateway.yaml:${lineOf(LIMITS, '\nglobal:') + 1}:1: this is a limits file: name the gateway.yaml that refers to it under "limits"`,
@@ -221,7 +152,6 @@ describe('an operator who put something else in the place of the file reads what
       Buffer.alloc(5_000_000, 'x'),
       'gateway.yaml: the file is larger than 1 MiB: is this the right file?',
     ],
-    ['lists a thousand deep', `a: ${'['.repeat(20_000)}`, 'nested too deeply'],
   ])('%s', async (_, content, expected) => {
     const { code, diagnostics } = await check(content);
     expect({ code, diagnostics }).toEqual({ code: 1, diagnostics: [expect.stringContaining(expected)] });

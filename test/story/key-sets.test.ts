@@ -90,10 +90,7 @@ const useless: readonly (readonly [string, Script])[] = [
   ['silence from its middle on', scripts.hangInBody],
   ['64 MB', scripts.huge(64_000_000)],
   ['five hundred keys and one', keySet(...Array(501).fill(jwk))],
-  ['no keys', keySet()],
-  ['a key off its curve', keySet({ ...jwk, x: jwk['y'] })],
   ['a key with the exponent 1', keySet(exponentOne('next'))],
-  ['a key that can be factored', keySet(rocaKey('next').jwk)],
 ];
 
 describe('an issuer that sends', () => {

@@ -48,19 +48,4 @@ describe.each(VERSIONS)('a long poll over %s', (_, version) => {
     expect(curl.output).toBe('504');
     await expect.poll(() => upstream.openConnections.length).toBe(0);
   });
-
-  test('frees its permit when its client leaves', async () => {
-    const { upstream, time, url } = await front({ timeouts: { first_byte: '1h' } });
-    const curl = new Curl(version, `${url}/poll`);
-    await expect.poll(() => upstream.requests.length).toBe(1);
-    const other = async () => {
-      const next = new Curl(version, '-o', '/dev/null', '-w', '%{http_code}', `${url}/now`);
-      await next.ended();
-      return next.output;
-    };
-    expect(await other()).toBe('503');
-    await curl.kill();
-    await time.advanceUntil('it is gone', () => upstream.openConnections.length === 0);
-    expect(await other()).toBe('200');
-  });
 });

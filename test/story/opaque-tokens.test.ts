@@ -167,12 +167,6 @@ test.each(['accepted', 'required'] as const)(
   },
 );
 
-test('without DPoP an opaque token that is bound to a key is refused', async () => {
-  const { gateway, issue, get } = await front();
-  expectInvalidToken(await get('/a', issue('bound', { token_type: 'DPoP', cnf: clientKey().cnf })));
-  await expect.poll(() => accessLines(gateway)[0]).toMatchObject({ tokenRefused: 'confirmation' });
-});
-
 test('random tokens cost the provider no more than the budget of their address', async () => {
   withoutWorkers();
   const clock = new FrozenClock(Date.now());

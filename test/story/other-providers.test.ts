@@ -346,9 +346,7 @@ test.each([
   'tokens that look like ID tokens are judged as token_kind says: %j',
   async (token_kind, own, ofId, said) => {
     const issuer = await startIssuer();
-    const { gateway } = await startGatewayOf(issuer, {
-      tokens: { token_kind },
-    });
+    const { gateway } = await startGatewayOf(issuer, { tokens: { token_kind } });
     const ask = async (claims: object) =>
       (await gateway.ask(head('GET /a', issuer.bearer({ typ: undefined, ...claims })))).status;
     expect(await ask(own)).toBe(200);

@@ -84,11 +84,7 @@ dear('a worker that falls behind refuses its own clients, while the other one se
   const { host, kill } = await frailHost();
   const gateway = await startGateway({
     upstreamPort: upstream.port,
-    config: {
-      workers: 2,
-      log: { level: 'info', access: true },
-      caps: { event_loop_delay: '500ms' },
-    },
+    config: { workers: 2, log: { level: 'info', access: true }, caps: { event_loop_delay: '500ms' } },
     host,
   });
   const clients = await clientsOfEach(gateway, 2);

@@ -24,12 +24,7 @@ const ask = asking();
 
 describe('a path goes upstream in one canonical form', () => {
   test.each([
-    ['/A/b/', '/A/b/'],
-    ['/%61%2D%2e%5f%7Eb', '/a-._~b'],
-    ['/a%3ab', '/a%3Ab'],
-    ['/%c3%a9', '/%C3%A9'],
-    ['/%252e%252e', '/%252e%252e'],
-    ['/"<>^`{|}', '/"<>^`{|}'],
+    ['/%61%2D%2e%5f%7Eb/%c3%a9', '/a-._~b/%C3%A9'],
     [`/${'a'.repeat(8_000)}`, `/${'a'.repeat(8_000)}`],
     ['/a?b=/../c;d//e%2f%zz%00\\', '/a?b=/../c;d//e%2f%zz%00\\'],
   ])('%s', async (target, canonical) => {
@@ -44,19 +39,7 @@ describe('a path goes upstream in one canonical form', () => {
 
 describe('a path that two readers could take for two places is refused', () => {
   test.each([
-    ...[
-      '//a',
-      '/a/../b',
-      '/%2E./a',
-      '/..;x/a',
-      '/..%3b/a',
-      '/a;x',
-      '/a%2fb',
-      '/a%5Cb',
-      '/a\\b',
-      '/a%0d%0aX:%20y',
-    ],
-    ...['/a%1', '/%u0041', '/a#b', '/a\x7f', '/\xc3\xa9', 'a', '%2fa', '*'],
+    ...['//a', '/a/../b', '/..;x/a', '/a;x', '/a%2fb', '/a%0d%0aX:%20y', '/a#b', '/a\x7f', '/\xc3\xa9', '*'],
   ])('%j', async target => {
     const { client, upstream } = await ask(target);
     await expectRejected(client);
@@ -67,23 +50,17 @@ describe('a path that two readers could take for two places is refused', () => {
 describe('a path with a semicolon', () => {
   const askThere = asking({ route: { semicolons: 'pass' } });
 
-  test.each([
-    ['/a;x=1/b', '/a;x=1/b'],
-    ['/a%3bx', '/a%3Bx'],
-  ])('passes on a route that allows it: %s', async (target, canonical) => {
-    const { client, targets } = await askThere(target);
+  test('passes on a route that allows it', async () => {
+    const { client, targets } = await askThere('/a;x=1/b%3bx');
     expect((await client.answer()).status).toBe(200);
-    expect(targets()).toEqual([canonical]);
+    expect(targets()).toEqual(['/a;x=1/b%3Bx']);
   });
 
-  test.each(['/..;x/a', '/.;/a', '/%2e%2e;x', '/..%3bx', '/a/..;'])(
-    'is refused even there when it hides a dot segment: %s',
-    async target => {
-      const { client, upstream } = await askThere(target);
-      await expectRejected(client);
-      expect(upstream.connections).toEqual([]);
-    },
-  );
+  test('is refused even there when it hides a dot segment', async () => {
+    const { client, upstream } = await askThere('/..;x/a');
+    await expectRejected(client);
+    expect(upstream.connections).toEqual([]);
+  });
 });
 
 describe('a route is chosen by the path that is sent on', () => {
@@ -97,19 +74,16 @@ describe('a route is chosen by the path that is sent on', () => {
 
   test.each([
     ['/public', '/public'],
-    ['/public/', '/public/'],
-    ['/PUBLIC/a', '/PUBLIC/a'],
+    ['/PUBLIC/', '/PUBLIC/'],
     ['/%70ublic/a', '/public/a'],
-    ['/things/1', '/things/1'],
     ['/things/%31/', '/things/1/'],
-    [`/things/${'a'.repeat(8_000)}`, `/things/${'a'.repeat(8_000)}`],
   ])('whatever spelling of it a client uses: %s', async (target, canonical) => {
     const { client, targets } = await askThere(target);
     expect((await client.answer()).status).toBe(200);
     expect(targets()).toEqual([canonical]);
   });
 
-  test.each(['/', '/private/a', '/publicity', '/public%2Fa', '/public/../private', '/things', '/things/1/2'])(
+  test.each(['/publicity', '/public%2Fa', '/public/../private', '/things/1/2'])(
     'and nothing reaches the upstream by another: %s',
     async target => {
       const { client, upstream } = await askThere(target);

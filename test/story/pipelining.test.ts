@@ -95,23 +95,6 @@ test('nothing is served after a request of another version, which is answered in
   expect(upstream.onlyRequest.target).toBe('/1');
 });
 
-test('an empty line between two requests is ignored', async () => {
-  const { upstream, client } = await front(echo);
-  await client.send(`${head('GET /1')}\r\n${head('GET /2')}`);
-  expect((await client.answer()).body.toString()).toBe('/1');
-  expect((await client.answer()).body.toString()).toBe('/2');
-  expect(upstream.requests).toHaveLength(2);
-});
-
-test('a client that closes its side after its last request still gets every response', async () => {
-  const { client } = await front(echo);
-  await client.send(head('GET /1') + head('GET /2'));
-  client.endSending();
-  expect((await client.answer()).body.toString()).toBe('/1');
-  expect((await client.answer()).body.toString()).toBe('/2');
-  expect(await client.ended()).toBe('close');
-});
-
 test('a client that sends faster than it is served is made to wait, and gets every response', async () => {
   const told = Promise.withResolvers<void>();
   const { client } = await front(async exchange => {

@@ -40,14 +40,10 @@ test('and which path was refused with 400, bounded, escaped and without its quer
   expect(paths).toEqual(['/a%2Fb', '/a//b', '/a', '/\\\xe9"', `//${'a'.repeat(998)}`]);
 });
 
-test('but never the parameters of a webhook', async () => {
-  const [path] = await pathsOf('plain', 'POST /hooks/1/secret');
-  expect(path).toMatch(/^\/hooks\/\{[^}]+\}\/\{[^}]+\}$/);
-});
-
-test('nor those of one that was asked in another way, or spelt so that no route takes it', async () => {
+test('but never the parameters of a webhook, nor those of one that was asked in another way, or spelt so that no route takes it', async () => {
   const paths = await pathsOf(
     'plain',
+    'POST /hooks/1/secret',
     'GET /hooks/1/secret',
     'POST /hooks/1/secret/more',
     'POST //hooks/1//secret',

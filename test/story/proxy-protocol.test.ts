@@ -60,8 +60,6 @@ async function faults(gateway: LocalGateway): Promise<Record<string, number>> {
 describe('the client of a relayed connection is the one that its header names', () => {
   test.each([
     ['version 1', v1('TCP4 192.0.2.7 198.51.100.1 56324 443'), '192.0.2.7'],
-    ['version 1 over IPv6', v1('TCP6 2001:DB8::7 2001:db8::1 56324 443'), '2001:db8::7'],
-    ['version 2', v2(TCP4('192.0.2.7')), '192.0.2.7'],
     ['version 2 over IPv6', v2(TCP6('2001:db8::7')), '2001:db8::7'],
   ])('in the access log and towards the upstream (%s)', async (_, header, client) => {
     const { gateway, upstream } = await front();
@@ -134,11 +132,7 @@ test('curl, which sends a header for itself, is served', async () => {
 });
 
 describe('a connection that is not relayed has its peer as client', () => {
-  test.each([
-    ['LOCAL of version 2', LOCAL_V2],
-    ['UNKNOWN of version 1', v1('UNKNOWN')],
-    ['an unspecified family of version 2', v2({ family: 0x00, address: Buffer.alloc(0) })],
-  ])('%s', async (_, header) => {
+  test.each([['LOCAL of version 2', LOCAL_V2]])('%s', async (_, header) => {
     const { gateway, upstream } = await front();
     const response = await gateway.ask(Buffer.concat([header, Buffer.from(head('GET /a'))]));
     expect(response.status).toBe(200);
@@ -170,10 +164,8 @@ describe('X-Forwarded-For behind a header', () => {
 describe('a connection is closed without a word', () => {
   test.each([
     ['without a header', head('GET /a'), 'missing'],
-    ['with something else in front', '\r\nGET / HTTP/1.1\r\n', 'missing'],
     ['with a broken header', 'PROXY TCP4 192.0.2.7 198.51.100.1 56324\r\nGET / HTTP/1.1\r\n\r\n', 'broken'],
     ['with an endless header', `PROXY UNKNOWN ${'x'.repeat(200)}`, 'broken'],
-    ['that announces too long a header', '\r\n\r\n\0\r\nQUIT\n\x21\x11\xff\xff', 'broken'],
   ])('%s', async (_, bytes, reason) => {
     const { gateway, upstream } = await front();
     const client = await gateway.connect();

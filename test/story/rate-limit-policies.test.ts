@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { changeLimits, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
 import { callOnce, grpcClient, startGrpcServer } from '../support/grpc.ts';
-import { askOnce, askTimes, fieldOf, startLimited } from '../support/limits.ts';
+import { askOnce, fieldOf, startLimited } from '../support/limits.ts';
 import { type PolicyItem, policiesIn, serviceLimitsIn } from '../support/rate-limit-policies.ts';
 import { tempText } from '../support/temp.ts';
 import { clockOfLimits } from '../support/test-clock.ts';
@@ -12,14 +12,8 @@ import { names, type Response } from '../support/wire/index.ts';
 const limits = {
   headers: ['x-ratelimit', 'ratelimit'],
   global: { user: '9/60s', address: '1/60s' },
-  buckets: {
-    writes: { main: 'id', user: '2/60s', resource: '3/30s' },
-    odd: { user: '65535/18h' },
-  },
-  routes: {
-    'PUT /things/{id}': 'writes',
-    'GET /odd': 'odd',
-  },
+  buckets: { writes: { main: 'id', user: '2/60s', resource: '3/30s' }, odd: { user: '65535/18h' } },
+  routes: { 'PUT /things/{id}': 'writes', 'GET /odd': 'odd' },
 };
 
 /** What both fields of a response say. */
@@ -42,23 +36,6 @@ const echo: UntypedServiceImplementation[string] = (
 const near = (seconds: number) => expect.closeTo(seconds, -1);
 
 describe('RateLimit and RateLimit-Policy', () => {
-  test('tell every limit of the request, and what is left of the one that the other headers describe', async () => {
-    const front = await startLimited(limits);
-    const alice = front.issuer.bearer({ sub: 'alice' });
-    const policies = [
-      { name: 'writes', q: 2, w: 60 },
-      { name: 'writes/resource', q: 3, w: 30 },
-      { name: 'global', q: 9, w: 60 },
-    ];
-    const [first, second, third] = await askTimes(front, 3, 'PUT /things/1', alice);
-    const pk = fieldOf(first, 'x-ratelimit-bucket');
-    expect(said(first)).toEqual({ policies, left: [{ name: 'writes', r: 1, t: near(60), pk }] });
-    expect(said(second)).toEqual({ policies, left: [{ name: 'writes', r: 0, t: near(60), pk }] });
-    expect(third?.status).toBe(429);
-    expect(said(third)).toEqual({ policies, left: [{ name: 'writes', r: 0, t: near(60), pk }] });
-    expect(said(third).left[0]?.['t']).toBe(Number(fieldOf(third, 'retry-after')));
-  });
-
   test('of a service give way to those of the gateway, if it sends them, and follow a reload', async () => {
     const theirs = ['RateLimit', '"theirs";r=1', 'RateLimit-Policy', '"theirs";q=2', 'RateLimit-Limit', '7'];
     const front = await startLimited(limits, {

@@ -187,9 +187,7 @@ test('errors of what no request waits for do not count as an outage', async () =
   const server = await startRedis();
   onTestFinished(() => server.close());
   const store = { redis: `redis://127.0.0.1:${server.port}`, timeout: '1s' };
-  const { gateway } = await startWith(store, {
-    buckets: { a: { address: '9/1h', concurrent: 9 } },
-  });
+  const { gateway } = await startWith(store, { buckets: { a: { address: '9/1h', concurrent: 9 } } });
   await server.client.call('acl', 'setuser', 'default', '-zrem');
   for (let i = 0; i < 5; i++) await gateway.ask(head('GET /a'));
   await expect.poll(() => gateway.logLines.join('')).toContain('"task":"end leases"');

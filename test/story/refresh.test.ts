@@ -167,20 +167,6 @@ describe('the endpoint', () => {
     await inTime(gateway.time, running);
   });
 
-  test('serves pages of allowed origins, preflights included', async () => {
-    const cors = { origins: ['https://app.example'] };
-    const { gateway } = await front({ config: { cors } });
-    const origin = 'Origin: https://app.example';
-    const preflight = await gateway.ask(
-      head(`OPTIONS ${PATH}`, origin, 'Access-Control-Request-Method: POST'),
-    );
-    expect(preflight.status).toBe(204);
-    expect(header(preflight, 'access-control-allow-methods')).toContain('POST');
-    const response = await gateway.ask(refreshing('marker-refresh-8', origin));
-    tokensIn(response);
-    expect(header(response, 'access-control-allow-origin')).toBe('https://app.example');
-  });
-
   test('is not there unless it is configured: the path is that of a service, and no metric is', async () => {
     const { issuer, gateway, upstream } = await front({ config: { sign_in: undefined } });
     await gateway.ask(refreshing('marker-refresh-9', issuer.bearer()));

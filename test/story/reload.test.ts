@@ -13,14 +13,7 @@ import {
 } from '../support/edit-config.ts';
 import { startGateway, withoutWorkers } from '../support/gateway.ts';
 import { startGatewayOf, startIdentityGateway } from '../support/identity-gateway.ts';
-import {
-  askOnce,
-  askTimes,
-  type LimitedGateway,
-  rateOf,
-  startLimited,
-  statusesOf,
-} from '../support/limits.ts';
+import { askOnce, askTimes, type LimitedGateway, rateOf, startLimited } from '../support/limits.ts';
 import { head, withBody } from '../support/requests.ts';
 import { redeem } from '../support/sign-in-client.ts';
 import { inTime } from '../support/test-clock.ts';
@@ -56,24 +49,6 @@ describe('a changed number', () => {
     const lowered = await askOnce(front, 'GET /things/1', bearer);
     expect(lowered.status).toBe(429);
     expect(rateOf(lowered)).toMatchObject({ limit: 3, remaining: 0, reset: before?.reset });
-  });
-
-  it('of the global limit, of a smooth bucket and of a resource does so too', async () => {
-    const limits = (n: number) => ({
-      global: { bot: 'off', user: `${n}/10m`, address: 'off' },
-      buckets: { s: { main: 'id', user: `${n * 2}/10m`, resource: `${n * 3}/10m`, algorithm: 'smooth' } },
-      routes: { [LINE]: 's' },
-    });
-    const front = await startLimited(limits(10));
-    const bearer = front.issuer.bearer();
-    const remaining = async (target: string) => rateOf(await askOnce(front, target, bearer)).remaining;
-    await askTimes(front, 3, 'GET /things/1', bearer);
-    await changeLimits(front.gateway, limits(5));
-    await serves(front.gateway, 2);
-    // What is drawn from a smooth bucket is time: 3 of 20 were 90 s, which are 1.5 of 10.
-    expect(await remaining('GET /things/1')).toBe(7);
-    // Of the global 5 four are drawn.
-    expect(statusesOf(await askTimes(front, 2, 'GET /things/2', bearer))).toEqual([200, 429]);
   });
 
   it('of allowed offences does so too, and addresses that may no longer be restricted are released', async () => {

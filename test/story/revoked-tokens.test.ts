@@ -193,31 +193,4 @@ describe('a response that outlives its token', () => {
     await expect.poll(() => upstream.openConnections.length).toBe(2);
     expectInvalidToken(await gateway.ask(get(line)));
   });
-
-  test('has the leeway, too', async () => {
-    const { issuer, gateway } = await front({ routes, upstream: trickle });
-    const passed = await streaming(gateway, issuer.bearer({ exp: nowS() - 28 }), '/until-expiry');
-    expect(passed.end).toBeNull();
-    await inTime(gateway.time, expectCut(passed));
-  });
-
-  test('is a 401 where it has not begun', async () => {
-    const time = new FrozenClock(Date.now());
-    const { issuer, gateway, upstream } = await front({
-      routes,
-      clock: time,
-      tokens: { leeway: '0s' },
-      upstream: async exchange => await exchange.gone,
-    });
-    const response = gateway.ask(get(issuer.bearer(validFor(1, time)), '/until-expiry'));
-    await expect.poll(() => upstream.requests.length).toBe(1);
-    time.advance(1_000);
-    expectInvalidToken(await response);
-    await expect.poll(() => upstream.openConnections.length).toBe(0);
-  });
-
-  test('of a client without a token has nothing to outlive', async () => {
-    const { gateway } = await front({ routes, upstream: trickle });
-    await expectFlowing(await streaming(gateway, 'X: y', '/optional-until-expiry'));
-  });
 });

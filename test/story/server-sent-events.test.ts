@@ -87,16 +87,6 @@ describe.each(VERSIONS)('a stream of events over %s', (_, version) => {
     await stream.gone;
     expect(await curl.ended()).not.toBe(0);
   });
-
-  test('releases its upstream when its client leaves', async () => {
-    const { gateway, url, streams } = await startStreaming();
-    const curl = new Curl(version, url);
-    const stream = await streams.next();
-    await stream.send('data: 1\n\n');
-    await curl.hasWritten('data: 1\n\n');
-    await curl.kill();
-    await inTime(gateway.time, stream.gone);
-  });
 });
 
 test('a stream over HTTP/2 whose token expires ends alone: others of its connection go on', async () => {

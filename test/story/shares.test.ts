@@ -1,8 +1,6 @@
-import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 import { changeConfig, serves } from '../support/edit-config.ts';
 import { startGateway } from '../support/gateway.ts';
-import { callOnce, grpcClient, startGrpcServer } from '../support/grpc.ts';
 import { startGatewayOf } from '../support/identity-gateway.ts';
 import { agreement, handshake, startRawUpstream } from '../support/raw-web-sockets.ts';
 import { head } from '../support/requests.ts';
@@ -164,41 +162,6 @@ describe('upstreams that share the callers of a route', () => {
       client.destroy();
     }
     expect(found).toEqual(new Set(['api', 'api-next']));
-  });
-
-  it('serve calls of gRPC', async () => {
-    const issuer = await startIssuer();
-    const server = (name: string) =>
-      startGrpcServer({
-        Talk: (call: ServerDuplexStream<Buffer, Buffer>) => {
-          call
-            .on('data', () => {})
-            .on('end', () => {
-              call.write(Buffer.from(name));
-              call.end();
-            });
-        },
-      });
-    const [one, two] = [await server('api'), await server('api-next')];
-    const { gateway } = await startGatewayOf(issuer, {
-      config: {
-        listen: { http: { address: '127.0.0.1:0', h2c: true }, admin: '127.0.0.1:0' },
-        upstreams: {
-          api: { url: `http://127.0.0.1:${one}`, protocol: 'grpc' },
-          'api-next': { url: `http://127.0.0.1:${two}`, protocol: 'grpc' },
-        },
-        routes: [{ grpc: 'test.v1.Echo/*', upstream: SPLIT }],
-      },
-    });
-    const client = grpcClient(gateway.port);
-    const sideOf = async (sub: string) => {
-      const metadata = { authorization: `Bearer ${issuer.token({ sub })}` };
-      const { messages } = await callOnce(client, '/test.v1.Echo/Talk', [], { metadata });
-      return String(messages[0]);
-    };
-    const found = await Promise.all(CALLERS.map(sideOf));
-    expect(new Set(found)).toEqual(new Set(['api', 'api-next']));
-    expect(await Promise.all(CALLERS.map(sideOf))).toEqual(found);
   });
 });
 

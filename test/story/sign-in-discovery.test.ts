@@ -1,7 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { GatewayError } from '../../src/core/index.ts';
 import type { ProviderOptions } from '../../src/identity/signin/index.ts';
-import { PROVIDER_OPTIONS } from '../support/identity-options.ts';
 import {
   type Script,
   type ScriptedOptions,
@@ -10,7 +9,6 @@ import {
 } from '../support/scripted-provider.ts';
 import { openSignInRoom } from '../support/sign-in-room.ts';
 import { inTime } from '../support/test-clock.ts';
-import { settled } from '../support/wait.ts';
 
 const REDIRECT = 'https://app.example/cb';
 const REQUEST = { code: 'code', redirectUri: REDIRECT };
@@ -70,34 +68,6 @@ test.each<[string, Script]>([
   expect(room.signIn.authorizeUrl()).toMatchObject({ status: 200 });
 });
 
-test('what was learnt once is kept while later discoveries fail, and a change is followed', async () => {
-  const fake = await provider();
-  const room = open(fake.issuer, { refreshMs: 50 });
-  await inTime(room.time, room.ready());
-  const first = room.signIn.authorizeUrl();
-  await room.time.advanceUntil('it has asked again', () => room.discovered.at(-1)?.outcome === 'confirmed');
-  expect(room.signIn.authorizeUrl()).toEqual(first);
-
-  fake.discovery = scripts.json(200, { issuer: 'https://evil.example' });
-  await room.time.advanceUntil('that has failed', () => room.discovered.at(-1)?.outcome === 'failed');
-  expect(room.discovered.at(-1)?.ready).toBe(true);
-  expect(room.signIn.authorizeUrl()).toEqual(first);
-  expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
-
-  fake.discovery = scripts.json(200, {
-    issuer: fake.issuer,
-    authorization_endpoint: 'https://new.example/authorize?tenant=a',
-    token_endpoint: `${fake.issuer}/token`,
-    jwks_uri: 'https://new.example/keys',
-  });
-  await room.time.advanceUntil('it has learnt', () => room.discovered.at(-1)?.outcome === 'learnt');
-  const response = room.signIn.authorizeUrl();
-  if (response instanceof GatewayError) throw response;
-  expect(JSON.parse(response.body.toString())).toEqual({
-    url: 'https://new.example/authorize?tenant=a&redirect_uri=https%3A%2F%2Fapp.example%2Fcb&scope=openid&client_id=gateway&response_type=code',
-  });
-});
-
 test('a provider with another name inside the cluster is discovered and asked there and named as outside', async () => {
   const fake = await provider({
     document: {
@@ -117,30 +87,4 @@ test('a provider with another name inside the cluster is discovered and asked th
     endSessionEndpoint: `${fake.issuer}/logout`,
   });
   expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
-});
-
-test('with every endpoint given no document is fetched', async () => {
-  const fake = await provider();
-  const room = open('https://id.example.com', {
-    endpoints: {
-      ...PROVIDER_OPTIONS.endpoints,
-      authorization: 'https://id.example.com/authorize',
-      token: `${fake.issuer}/token`,
-      keySet: 'https://id.example.com/keys',
-    },
-  });
-  expect(room.provider.ready).toBe(true);
-  expect(await room.redeem(REQUEST)).toHaveProperty('accessToken');
-  expect(fake.discoveries).toBe(0);
-});
-
-test('a provider that is stopped asks no more', async () => {
-  const fake = await provider();
-  const room = open(fake.issuer, { refreshMs: 20 });
-  await inTime(room.time, room.ready());
-  room.close();
-  const asked = fake.discoveries;
-  room.time.advance(1_000);
-  expect(await settled(() => fake.discoveries)).toBe(asked);
-  expect(room.provider.ready).toBe(true);
 });

@@ -129,10 +129,7 @@ test('limits that ran are found to decide as they did, but for a few requests; o
   expect(report.requests).toBe(2_400);
   expect(report.refused.after).toBeGreaterThan(report.refused.before);
   const smooth = report.buckets.find(({ bucket }: { readonly bucket: string }) => bucket === 'smooth');
-  expect(smooth).toMatchObject({
-    class: 'address',
-    callers: { all: 8, hitAfter: 8 },
-  });
+  expect(smooth).toMatchObject({ class: 'address', callers: { all: 8, hitAfter: 8 } });
   expect(await readFile(join(folder, 'x.svg'), 'utf8')).toContain('<polyline');
 });
 

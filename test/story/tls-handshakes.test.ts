@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { TestAuthority } from '../support/certificates.ts';
 import { changeConfig, configPart, replaceFile, serves } from '../support/edit-config.ts';
 import { expectError } from '../support/error-object.ts';
-import { type LocalGateway, startGateway, withoutWorkers } from '../support/gateway.ts';
+import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { tempText } from '../support/temp.ts';
 import { inTime } from '../support/test-clock.ts';
 import { AUTHORITY, startTlsGateway } from '../support/tls-gateway.ts';
@@ -172,22 +172,6 @@ describe('a handshake', () => {
       expect(await outcomesOf(gateway)).toEqual({ '{listener="http",outcome="cleartext"}': 1 });
     },
   );
-
-  test('gives way when too many others are under way, the oldest first', async () => {
-    withoutWorkers();
-    const { gateway } = await startTlsGateway({ config: { caps: { tls_handshakes: 3 } } });
-    const begin = async () => {
-      const client = await gateway.connect();
-      await client.send(Buffer.from('1603010200010001fc0303', 'hex'));
-      return client;
-    };
-    const first = await begin();
-    for (let others = 0; others < 3; others++) await begin();
-    expect(await first.ended()).toBe('close');
-    const client = await gateway.connect({ tls: TRUST });
-    expect((await client.ask(GET)).status).toBe(200);
-    await ended(gateway, 'capacity', 2);
-  });
 
   test('finds room at each of several workers, however many others are under way there', async () => {
     const { gateway } = await startTlsGateway({ config: { workers: 3, caps: { tls_handshakes: 3 } } });

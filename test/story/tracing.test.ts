@@ -88,16 +88,6 @@ test("a trusted proxy's trace goes on, and its id stands in the access log", asy
   await expect.poll(() => accessLines(gateway)).toMatchObject([{ traceId: ID }]);
 });
 
-test('a stranger neither chooses the trace nor has it recorded', async () => {
-  const { gateway, upstream } = await front({ tracing: { sample: '0%' } });
-  await gateway.ask(ASKED);
-  const { fields } = upstream.onlyRequest;
-  expect(values(fields, 'traceparent')).toEqual([expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-00$/)]);
-  expect(values(fields, 'traceparent').join()).not.toContain(ID);
-  expect(values(fields, 'tracestate')).toEqual([]);
-  expect(await gateway.metric('weir_untrusted_forwarding_headers_total')).toEqual(new Map([['', 0]]));
-});
-
 test('spans reach a receiver of OpenTelemetry, with the ids that the upstream saw and nothing secret', async () => {
   const receiver = await startReceiver();
   const tracing = { sample: '100%', export: { endpoint: receiver.url, service: 'edge' } };

@@ -64,29 +64,12 @@ describe('an unlisted proxy', () => {
     );
     expect(warnings(gateway).map(({ msg }) => msg)).toEqual([`10.9.9.9 ${WARNING}`]);
   });
-
-  test('is named by Forwarded, too', async () => {
-    const gateway = await front();
-    await forward(
-      gateway,
-      clients.map(client => `for=${client};proto=https`),
-      'Forwarded',
-    );
-    expect(warnings(gateway)).toMatchObject([{ address: '127.0.0.1', field: 'Forwarded' }]);
-  });
 });
 
 test('a scanner that tries addresses of allowed clients is not taken for a proxy', async () => {
   const gateway = await front();
   const tried = [
-    '127.0.0.1',
-    'localhost',
-    '10.0.0.1',
-    '192.168.1.1',
-    '172.16.0.1',
-    '8.8.8.8',
-    '::1',
-    "' OR 1=1",
+    ...['127.0.0.1', 'localhost', '10.0.0.1', '192.168.1.1', '172.16.0.1', '8.8.8.8', '::1', "' OR 1=1"],
   ];
   await forward(gateway, Array(25).fill(tried).flat());
   expect(warnings(gateway)).toEqual([]);

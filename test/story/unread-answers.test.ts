@@ -40,9 +40,7 @@ const PRIORITY_UPDATE = 0x10;
 const LIMITS = {
   invalid_requests: { limit: `${UNREAD - 1}/1h` },
   webhook_not_found: { limit: `${UNREAD - 1}/1h`, restrict_for: '1h' },
-  buckets: {
-    things: { main: 'id', resource: `${UNREAD}/1h` },
-  },
+  buckets: { things: { main: 'id', resource: `${UNREAD}/1h` } },
   routes: { '/things/{id}': 'things' },
 };
 

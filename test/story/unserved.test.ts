@@ -52,9 +52,7 @@ describe('what no service answers draws on the global limit of its address', () 
   test('a preflight of a path without a route does, and is never invalid', async () => {
     const front = await startLimited(
       { ...limits, invalid_requests: { limit: '2/1h' } },
-      {
-        config: { cors: { origins: 'any' } },
-      },
+      { config: { cors: { origins: 'any' } } },
     );
     const preflight = ['Origin: https://app.example', 'Access-Control-Request-Method: PUT'];
     const statuses: number[] = [];

@@ -43,21 +43,6 @@ describe.each(VERSIONS)('an upload from a pipe, over %s', (_, version) => {
     expect(await curl.ended()).toBe(0);
     expect(curl.output).toBe('begunended');
   });
-
-  test('that its client gives up ends at the upstream as well', async () => {
-    const gone = Promise.withResolvers<void>();
-    const upstream = await startUpstream(async exchange => {
-      await exchange.gone;
-      gone.resolve();
-    });
-    const gateway = await startGateway({ upstreamPort: upstream.port, config: { listen: H2C } });
-    const curl = new Curl(version, ...UPLOAD, `http://127.0.0.1:${gateway.port}/upload`);
-    curl.write('some');
-    await expect.poll(() => upstream.requests[0]?.bodyBytes).toBe(4);
-    await curl.kill();
-    await gone.promise;
-    expect(upstream.onlyRequest.complete).toBe(false);
-  });
 });
 
 // curl 7.88 loses a response that a reset follows at once.

@@ -393,10 +393,7 @@ describe('time', () => {
     expect(sink.events).toEqual(['head 200 5']);
     time.advance(500);
     await sink.over;
-    expect(sink).toMatchObject({
-      events: ['head 200 5', 'fail truncated'],
-      body: 'he',
-    });
+    expect(sink).toMatchObject({ events: ['head 200 5', 'fail truncated'], body: 'he' });
   });
 
   test('does not run while the sink has enough, and restarts when it wants more', async () => {

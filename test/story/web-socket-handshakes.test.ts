@@ -40,9 +40,7 @@ test('a handshake goes upstream with the canonical path, the cleaned fields and 
   const lines = [
     'Sec-WebSocket-Protocol: chat, superchat',
     'Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits',
-    'Origin: https://app.example',
-    'X-Real-IP: 6.6.6.6',
-    'Cookie: a=b',
+    ...['Origin: https://app.example', 'X-Real-IP: 6.6.6.6', 'Cookie: a=b'],
   ];
   await client.send(handshake('/rooms/%7euser?x=%2F', ...lines));
   await expect.poll(() => statusLine(client)).toBe('HTTP/1.1 101 Switching Protocols');
@@ -106,15 +104,10 @@ describe('a request for a WebSocket', () => {
   test.each([
     ['to a route without them', handshake('/plain'), 501, 12],
     ['of another version', handshake('/', 'Sec-WebSocket-Version: 8'), 426, 3],
-    ['of two versions', handshake('/', 'Sec-WebSocket-Version: 13', 'Sec-WebSocket-Version: 8'), 426, 3],
-    ['without a version', handshake('/').replace('Sec-WebSocket-Version', 'X'), 426, 3],
-    ['without a key', handshake('/').replace('Sec-WebSocket-Key', 'X'), 400, 3],
     ['with a key of 15 bytes', handshake('/', 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub24='), 400, 3],
     ['with two keys', handshake('/', `Sec-WebSocket-Key: ${KEY}`, `Sec-WebSocket-Key: ${KEY}`), 400, 3],
     ['whose key is for this hop', handshake('/', 'Connection: Upgrade, Sec-WebSocket-Key'), 400, 3],
-    ['that is a POST', handshake('/').replace('GET', 'POST'), 400, 3],
     ['with a body', `${handshake('/', 'Content-Length: 2')}ab`, 400, 3],
-    ['with chunks', `${handshake('/', 'Transfer-Encoding: chunked')}0\r\n\r\n`, 400, 3],
   ])('%s is refused, and its connection closes', async (_, bytes, status, code) => {
     const routes = [
       { path: '/**', upstream: 'api', authentication: 'none', websocket: true },
@@ -168,13 +161,8 @@ describe('a request for a WebSocket', () => {
 describe('a 101', () => {
   test.each([
     ['with the Accept of another key', agreement().replace(/Accept: .../, 'Accept: AAA')],
-    ['without an Accept', agreement().replace('Sec-WebSocket-Accept', 'X')],
     ['with two of them', agreement('Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=')],
-    ['for another protocol', agreement().replace('Upgrade: websocket', 'Upgrade: h2c')],
     ['without Upgrade', agreement().replace('Upgrade: websocket\r\n', '')],
-    ['without Connection', agreement().replace('Connection: Upgrade\r\n', '')],
-    ['with a subprotocol that was not offered', agreement('Sec-WebSocket-Protocol: other')],
-    ['with two subprotocols', agreement('Sec-WebSocket-Protocol: chat', 'Sec-WebSocket-Protocol: chat')],
     ['of HTTP/1.0', agreement().replace('HTTP/1.1', 'HTTP/1.0')],
   ])('%s is answered 502, and its connection is cut', async (_, bytes) => {
     const { client, upstream } = await front({ answer: ({ socket }) => void socket.write(bytes, 'latin1') });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type LocalGateway, startGateway } from '../support/gateway.ts';
 import { ask, H2C } from '../support/http2-client.ts';
 import { connectFrames, headers, TYPE } from '../support/http2-frames.ts';
-import { accessLines, startGatewayOf } from '../support/identity-gateway.ts';
+import { accessLines } from '../support/identity-gateway.ts';
 import {
   agreementToHead,
   CLOSE,
@@ -14,7 +14,6 @@ import {
   type RawPeer,
   startRawUpstream,
 } from '../support/raw-web-sockets.ts';
-import { startIssuer } from '../support/test-issuer.ts';
 import { openCount, startWsServer } from '../support/web-sockets.ts';
 import { askForWebSocket, connectForWebSockets } from '../support/web-sockets-http2.ts';
 
@@ -167,26 +166,6 @@ describe('a WebSocket over HTTP/2 is refused', () => {
       config: { listen: H2C },
     });
     expect(await refused(await connectForWebSockets(gateway))).toEqual([502, undefined, undefined]);
-  });
-
-  test('without a token, and then draws on the limits like any request', async () => {
-    const issuer = await startIssuer();
-    const upstream = (await startWsServer()).echo();
-    const { gateway } = await startGatewayOf(issuer, {
-      limits: { global: { user: '2/60s', bot: '2/60s', address: '100/60s' } },
-      config: {
-        listen: H2C,
-        upstreams: { api: { url: `http://127.0.0.1:${upstream.port}` } },
-        routes: [{ path: '/**', upstream: 'api', websocket: true }],
-      },
-    });
-    const session = await connectForWebSockets(gateway);
-    expect((await askForWebSocket(session)).status).toBe(401);
-    const authorization = `Bearer ${issuer.token()}`;
-    const statuses = [];
-    for (let i = 0; i < 3; i++)
-      statuses.push((await askForWebSocket(session, '/', { authorization })).status);
-    expect(statuses).toEqual([200, 200, 429]);
   });
 });
 

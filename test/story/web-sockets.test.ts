@@ -400,16 +400,6 @@ describe('the gateway ends a WebSocket', () => {
     });
   });
 
-  test('when its token is revoked, with 1008', async () => {
-    const { issuer, gateway } = await identified();
-    const mark = Math.floor(Date.now() / 1_000) - 60;
-    const Authorization = `Bearer ${issuer.token({ iat: mark - 1 })}`;
-    const socket = await openSocket(gateway, '/', { headers: { Authorization } });
-    issuer.provider.token = scripts.tokens({ access_token: issuer.token(), 'not-before-policy': mark });
-    void redeem(gateway, 'a-code', 'https://app.example/callback');
-    expect(await inTime(gateway.time, closing(socket))).toEqual([1008, 'token revoked']);
-  });
-
   test.each([
     ['revoked', 'token revoked'],
     ['restricted', 'restricted'],
@@ -445,17 +435,6 @@ describe('the gateway ends a WebSocket', () => {
       expect(peer.received.length).toBe(50_000);
     },
   );
-
-  test('when its sender is restricted, with 1008', async () => {
-    const { issuer, gateway } = await identified({
-      limits: { invalid_requests: { limit: '2/60s', restrict_for: '60s' } },
-    });
-    const headers = { Authorization: `Bearer ${issuer.token()}` };
-    const socket = await openSocket(gateway, '/', { headers });
-    const closed = closing(socket);
-    for (let i = 0; i < 3; i++) await gateway.ask(head('GET /'));
-    expect(await inTime(gateway.time, closed)).toEqual([1008, 'restricted']);
-  });
 });
 
 /** With tokens, and a route on which they may expire. */

@@ -41,10 +41,7 @@ export class Document {
   get links(): { readonly file: string; readonly anchor: string | null }[] {
     return Array.from(
       this.prose.matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g),
-      ([, file = '', anchor]) => ({
-        file,
-        anchor: anchor ?? null,
-      }),
+      ([, file = '', anchor]) => ({ file, anchor: anchor ?? null }),
     );
   }
 

@@ -64,10 +64,7 @@ export class NaiveLimiter {
     this.draws++;
     for (const { limit, ledger, cost } of this.#of(set, who)) ledger.draw(limit, nowMs, this.draws, cost);
     this.#enter(set, who);
-    return {
-      ...this.#describe(set, who, nowMs, null),
-      shadow: this.#decideShadow(set, who, nowMs),
-    };
+    return { ...this.#describe(set, who, nowMs, null), shadow: this.#decideShadow(set, who, nowMs) };
   }
 
   /** Whether this request has a place among those in flight. */

@@ -112,9 +112,7 @@ describe('a caller', () => {
   });
 
   it('needs no claim that its principal does not name', () => {
-    expect(caller({ azp: undefined }, { principal: ['sub'] })).toMatchObject({
-      principal: 'user:ada',
-    });
+    expect(caller({ azp: undefined }, { principal: ['sub'] })).toMatchObject({ principal: 'user:ada' });
   });
 
   it('may be identified by a claim named like a method of every object', () => {
@@ -202,10 +200,7 @@ describe('the identity fields', () => {
 
   it('contain numbers and booleans, and leave out every other type', () => {
     const identityHeaders = ['number', 'yes', 'list', 'object', 'nothing', 'missing', 'broken'].map(
-      claim => ({
-        name: `X-${claim}`,
-        claim,
-      }),
+      claim => ({ name: `X-${claim}`, claim }),
     );
     const changed = {
       number: -1.5,
@@ -216,10 +211,7 @@ describe('the identity fields', () => {
       broken: '\udc00',
     };
     expect(caller(changed, { identityHeaders }).identityFields).toEqual([
-      'X-number',
-      '-1.5',
-      'X-yes',
-      'true',
+      ...['X-number', '-1.5', 'X-yes', 'true'],
     ]);
   });
 
@@ -227,10 +219,7 @@ describe('the identity fields', () => {
     const identityHeaders = ['groups', '/org/teams'].map(claim => ({ name: `X${claim}`, claim }));
     const changed = { groups: ['a,b', 'é d', 7, {}, '%2C'], org: { teams: ['x'] } };
     expect(caller(changed, { identityHeaders }).identityFields).toEqual([
-      'Xgroups',
-      'a%2Cb,%C3%A9%20d,7,%252C',
-      'X/org/teams',
-      'x',
+      ...['Xgroups', 'a%2Cb,%C3%A9%20d,7,%252C', 'X/org/teams', 'x'],
     ]);
   });
 

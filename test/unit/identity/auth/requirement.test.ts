@@ -196,12 +196,8 @@ describe('a role of a claim that the configuration names', () => {
     for (const pointer of ['/resource_access/api/roles', '/resource_access/a~1b~0c/roles', '/list/0'])
       expect(lacking(token, admin, [pointer])).toBeNull();
     for (const pointer of [
-      '/resource_access/other/roles',
-      '/list/00',
-      '/list/-',
-      '/list/length',
-      '/',
-      '/resource_access/api/roles/0/0',
+      ...['/resource_access/other/roles', '/list/00', '/list/-'],
+      ...['/list/length', '/', '/resource_access/api/roles/0/0'],
     ])
       expect(lacking(token, admin, [pointer])).toBe('roles');
     // Only a name that begins with a slash is a pointer.

@@ -80,11 +80,6 @@ it('no part of a token is in a refusal or in anything that is announced', async 
   // What was announced is of every kind, or the two lines above would prove little.
   const kinds = new Set(room.recorder.events.map(([name]) => name));
   expect([...kinds].sort()).toEqual([
-    'budgetSpent',
-    'keySetFailed',
-    'keySetLoaded',
-    'signatureChecked',
-    'tokenRefused',
-    'tokenUndecided',
+    ...['budgetSpent', 'keySetFailed', 'keySetLoaded', 'signatureChecked', 'tokenRefused', 'tokenUndecided'],
   ]);
 });

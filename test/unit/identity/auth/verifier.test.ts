@@ -197,12 +197,7 @@ describe('a bad token', () => {
   );
 
   it.each([
-    '../../etc/passwd',
-    "' OR 1=1 --",
-    '__proto__',
-    'constructor',
-    '\u0000',
-    'https://evil.example/key',
+    ...['../../etc/passwd', "' OR 1=1 --", '__proto__', 'constructor', '\u0000', 'https://evil.example/key'],
   ])('with the key id %j is refused as signed by an unknown key', async kid => {
     const { judge } = await open();
     await vi.advanceTimersByTimeAsync(10_000);

@@ -32,10 +32,8 @@ test('the query of the endpoint stays, followed by the four parameters', () => {
 });
 
 test.each([
-  'HTTP://App.example:80/cb?x=%7e&y=1#z',
-  'myapp://callback',
-  'urn:ietf:wg:oauth:2.0:oob',
-  'https://app.example/ü',
+  ...['HTTP://App.example:80/cb?x=%7e&y=1#z', 'myapp://callback'],
+  ...['urn:ietf:wg:oauth:2.0:oob', 'https://app.example/ü'],
 ])('the redirect uri %s is in it as configured', redirectUri => {
   const url = authorizeUrl(metadata, {
     clientId: 'a&b=c',

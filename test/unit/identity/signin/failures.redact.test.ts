@@ -2,14 +2,9 @@ import { expect, test } from 'vitest';
 import { redact } from '../../../../src/identity/signin/failures.ts';
 
 test.each([
-  'Code not valid',
-  'Incorrect redirect_uri',
-  'Invalid client or Invalid client credentials',
-  "it's (really) gone.",
-  'AADSTS50011: The redirect URI',
-  'see (AADSTS7000215)',
-  'AADB2C90080: The provided grant has expired.',
-  'MSIS9615: The refresh token is invalid.',
+  ...['Code not valid', 'Incorrect redirect_uri', 'Invalid client or Invalid client credentials'],
+  ...["it's (really) gone.", 'AADSTS50011: The redirect URI', 'see (AADSTS7000215)'],
+  ...['AADB2C90080: The provided grant has expired.', 'MSIS9615: The refresh token is invalid.'],
 ])('%j stays as it is', text => expect(redact(text, [])).toBe(text));
 
 test('secrets are cut out wherever they stand, with the word around them', () => {

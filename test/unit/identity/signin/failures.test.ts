@@ -113,11 +113,7 @@ describe('whatever part of the error the client sent as its code or redirect URI
     Array.from(word, (_, from) => Array.from(word.slice(from), (_, to) => word.slice(from, from + to + 1)));
 
   test.each([
-    'invalid_grant',
-    'invalid_request',
-    'invalid_client',
-    'temporarily_unavailable',
-    'something_new',
+    ...['invalid_grant', 'invalid_request', 'invalid_client', 'temporarily_unavailable', 'something_new'],
   ])('%s keeps its meaning', word => {
     const alone = outcomeOf(answered(400, word));
     for (const code of new Set(parts(word).flat())) {

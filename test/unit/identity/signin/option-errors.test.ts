@@ -42,16 +42,9 @@ test('every error is found at once', () => {
     },
   );
   expect(found.map(({ option }) => option)).toEqual([
-    'discoveryUrl',
-    'endpoints.authorization',
-    'endpoints.token',
-    'endpoints.keySet',
-    'endpoints.revocation',
-    'endpoints.endSession',
-    'endpoints.introspection',
-    'tls',
-    'clientAuthentication',
-    'redirectUri',
+    ...['discoveryUrl', 'endpoints.authorization', 'endpoints.token'],
+    ...['endpoints.keySet', 'endpoints.revocation', 'endpoints.endSession'],
+    ...['endpoints.introspection', 'tls', 'clientAuthentication', 'redirectUri'],
   ]);
   expect(JSON.stringify(found)).not.toContain('marker');
 });

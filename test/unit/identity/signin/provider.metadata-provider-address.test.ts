@@ -2,22 +2,13 @@ import { expect, test } from 'vitest';
 import { addressError } from '../../../../src/identity/signin/provider.ts';
 
 test.each([
-  'https://id.example.com/realms/main',
-  'http://localhost:8080/',
-  'http://127.0.0.1:1/',
-  'http://127.9.9.9/',
-  'http://[::1]:8080/',
-  'HTTPS://ID.example',
+  ...['https://id.example.com/realms/main', 'http://localhost:8080/', 'http://127.0.0.1:1/'],
+  ...['http://127.9.9.9/', 'http://[::1]:8080/', 'HTTPS://ID.example'],
 ])('%s may be used', address => expect(addressError(address, false)).toBeUndefined());
 
 test.each([
-  'http://id.example.com/',
-  'http://127.0.0.1.example.com/',
-  'http://127.evil.example/',
-  'http://localhost.example/',
-  'http://10.0.0.1/',
-  'http://[::2]/',
-  'http://0.0.0.0/',
+  ...['http://id.example.com/', 'http://127.0.0.1.example.com/', 'http://127.evil.example/'],
+  ...['http://localhost.example/', 'http://10.0.0.1/', 'http://[::2]/', 'http://0.0.0.0/'],
 ])('%s may be used only where plain http is allowed', address => {
   expect(addressError(address, false)).toContain('allow_http');
   expect(addressError(address, true)).toBeUndefined();

@@ -9,11 +9,8 @@ test.each([undefined, '', 'application/json', 'Application/JSON ; charset=utf-8'
 );
 
 test.each([
-  'text/plain',
-  'application/x-www-form-urlencoded',
-  'application/jsonp',
-  'application/json, text/plain',
-  'json',
+  ...['text/plain', 'application/x-www-form-urlencoded'],
+  ...['application/jsonp', 'application/json, text/plain', 'json'],
 ])('the media type %j is refused with 415', type =>
   expect(mediaTypeRefusal(type)).toMatchObject({ status: 415, rpcCode: 3 }),
 );

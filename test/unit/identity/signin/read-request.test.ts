@@ -37,18 +37,8 @@ test('the last of doubled members wins', () => {
 });
 
 test.each([
-  '',
-  ' ',
-  'null',
-  '7',
-  '"x"',
-  '[]',
-  '[{}]',
-  '{',
-  '{"code":"a"',
-  "{'code':'a'}",
-  '{"code":NaN}',
-  'code=a&redirectUri=b',
+  ...['', ' ', 'null', '7', '"x"', '[]', '[{}]', '{', '{"code":"a"'],
+  ...["{'code':'a'}", '{"code":NaN}', 'code=a&redirectUri=b'],
 ])('%j is not a JSON object', body => expect(violatedFields(body)).toEqual(['body']));
 
 test('invalid UTF-8 is not JSON, inside a string or outside', () => {
@@ -82,11 +72,7 @@ test('__proto__ is a member like any other', () => {
   expect(violatedFields('{"__proto__":{"code":"c","redirectUri":"u"}}')).toEqual(['code', 'redirectUri']);
   expect(
     read('{"__proto__":{"code":"x"},"constructor":{"prototype":{"code":"y"}},"code":"c","redirectUri":"u"}'),
-  ).toEqual({
-    code: 'c',
-    redirectUri: 'u',
-    codeVerifier: undefined,
-  });
+  ).toEqual({ code: 'c', redirectUri: 'u', codeVerifier: undefined });
   expect(({} as Record<string, unknown>)['code']).toBeUndefined();
 });
 
@@ -146,11 +132,8 @@ describe('a refresh token', () => {
   });
 
   test.each([
-    '{}',
-    '{"refreshToken":7}',
-    '{"refreshToken":""}',
-    '{"refreshToken":["marker"]}',
-    '{"refreshToken":"marker\\ud800"}',
+    ...['{}', '{"refreshToken":7}', '{"refreshToken":""}'],
+    ...['{"refreshToken":["marker"]}', '{"refreshToken":"marker\\ud800"}'],
   ])('is not in %s', body => {
     const refusal = refreshToken(body);
     expect(refusal).toMatchObject({

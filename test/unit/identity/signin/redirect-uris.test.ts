@@ -2,49 +2,27 @@ import { describe, expect, it } from 'vitest';
 import { hasAnyPort, RedirectUris } from '../../../../src/identity/signin/redirect-uris.ts';
 
 const listed = new RedirectUris([
-  'https://app.example/cb',
-  'com.example.app:/cb',
-  'http://127.0.0.1:*/cb?app=1',
-  'http://[::1]:*',
+  ...['https://app.example/cb', 'com.example.app:/cb', 'http://127.0.0.1:*/cb?app=1', 'http://[::1]:*'],
 ]);
 
 describe('a redirect URI on a port of loopback', () => {
   it.each([
-    'http://127.0.0.1:1/cb?app=1',
-    'http://127.0.0.1:51004/cb?app=1',
-    'http://127.0.0.1:65535/cb?app=1',
-    'http://[::1]:8080',
-    'https://app.example/cb',
-    'com.example.app:/cb',
+    ...['http://127.0.0.1:1/cb?app=1', 'http://127.0.0.1:51004/cb?app=1', 'http://127.0.0.1:65535/cb?app=1'],
+    ...['http://[::1]:8080', 'https://app.example/cb', 'com.example.app:/cb'],
   ])('is allowed: %s', uri => {
     expect(listed.allows(uri)).toBe(true);
   });
 
   it.each([
-    'http://127.0.0.1:0/cb?app=1',
-    'http://127.0.0.1:65536/cb?app=1',
-    'http://127.0.0.1:080/cb?app=1',
-    'http://127.0.0.1:123456/cb?app=1',
-    'http://127.0.0.1:/cb?app=1',
-    'http://127.0.0.1/cb?app=1',
-    'http://127.0.0.1:*/cb?app=1',
-    'http://127.0.0.1:8\u0660/cb?app=1',
-    'http://127.0.0.1: 80/cb?app=1',
-    'http://127.0.0.1:80\n/cb?app=1',
-    'http://127.0.0.1:80@evil.example/cb?app=1',
-    'http://127.0.0.1:80/other/cb?app=1',
-    'http://127.0.0.1:80.evil.example/cb?app=1',
-    'http://127.0.0.1:80/cb',
-    'http://127.0.0.1:80/cb?app=1&code=x',
-    'http://127.0.0.1:80/cb?app=1#a',
-    'https://127.0.0.1:80/cb?app=1',
-    'HTTP://127.0.0.1:80/cb?app=1',
-    'http://127.1:80/cb?app=1',
-    'http://localhost:80/cb?app=1',
-    'http://[::1]:80/',
-    'http://[::1]:80/cb?app=1',
-    'http://[0:0:0:0:0:0:0:1]:80',
-    'https://app.example:443/cb',
+    ...['http://127.0.0.1:0/cb?app=1', 'http://127.0.0.1:65536/cb?app=1', 'http://127.0.0.1:080/cb?app=1'],
+    ...['http://127.0.0.1:123456/cb?app=1', 'http://127.0.0.1:/cb?app=1', 'http://127.0.0.1/cb?app=1'],
+    ...['http://127.0.0.1:*/cb?app=1', 'http://127.0.0.1:8\u0660/cb?app=1', 'http://127.0.0.1: 80/cb?app=1'],
+    ...['http://127.0.0.1:80\n/cb?app=1', 'http://127.0.0.1:80@evil.example/cb?app=1'],
+    ...['http://127.0.0.1:80/other/cb?app=1', 'http://127.0.0.1:80.evil.example/cb?app=1'],
+    ...['http://127.0.0.1:80/cb', 'http://127.0.0.1:80/cb?app=1&code=x', 'http://127.0.0.1:80/cb?app=1#a'],
+    ...['https://127.0.0.1:80/cb?app=1', 'HTTP://127.0.0.1:80/cb?app=1', 'http://127.1:80/cb?app=1'],
+    ...['http://localhost:80/cb?app=1', 'http://[::1]:80/', 'http://[::1]:80/cb?app=1'],
+    ...['http://[0:0:0:0:0:0:0:1]:80', 'https://app.example:443/cb'],
   ])('is not allowed: %j', uri => {
     expect(listed.allows(uri)).toBe(false);
   });

@@ -64,26 +64,12 @@ function restrictWebhook(
   by.restrict({ kind: 'webhook', key, webhook, reason }, forMs);
 }
 
-test('no one is restricted at first', () => {
-  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(0);
-  expect(restrictions.waitMs(aPrincipal('user:a'))).toBe(0);
-  expect(restrictions.webhookWaitMs('192.0.2.1', 'abc')).toBe(0);
-});
-
 test('an address is refused until its time is over', () => {
   restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 600_000);
   expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(600_000);
   expect(restrictions.waitMs(anAddress('192.0.2.2'))).toBe(0);
   clock.advance(599_979);
   expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(21);
-  clock.advance(1);
-  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(0);
-});
-
-test('one of less than a second ends when 98 % of its time are over', () => {
-  restrictAddress(restrictions, '192.0.2.1', 'invalid_requests', 500);
-  clock.advance(489);
-  expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(11);
   clock.advance(1);
   expect(restrictions.waitMs(anAddress('192.0.2.1'))).toBe(0);
 });

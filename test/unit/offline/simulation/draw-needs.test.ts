@@ -6,9 +6,7 @@ const panel = (
   suggested: number,
   now: number | null = null,
   title = 'messages',
-) => ({
-  ...{ title, needs: Uint32Array.from(needs), suggested, now },
-});
+) => ({ ...{ title, needs: Uint32Array.from(needs), suggested, now } });
 
 /** The points of the line in a colour, in parts of its plot: from the left and from the top. */
 function lineOf(svg: string, colour: string): [number, number][] {

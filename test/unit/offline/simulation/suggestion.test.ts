@@ -368,11 +368,7 @@ describe('the rules of restrictions', () => {
   const invalid = (n: number, change: Readonly<Record<string, unknown>> = {}) =>
     Array.from({ length: n }, (_, i) => {
       const ms = i === 0 ? 0 : 60_001 + i;
-      const counted = {
-        offenceAt: LOG_START_MS + ms,
-        status: 401,
-        upstreamMs: undefined,
-      };
+      const counted = { offenceAt: LOG_START_MS + ms, status: 401, upstreamMs: undefined };
       const early = { decision: undefined, decidedAt: undefined, class: 'address', caller: undefined };
       return line(ms, { ...counted, ...early, client: `192.0.2.${n}`, ...change });
     });

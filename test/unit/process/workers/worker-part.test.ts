@@ -154,64 +154,6 @@ describe('a restriction', () => {
     two.restrict();
     for (const plane of [main, one, two, worker()]) expect(plane.refuses(ADDRESS)).toEqual([true]);
   });
-
-  test('that one lifts has its client begin anew in all; what they count together, the one that lifts forgets', () => {
-    const planes = [mainPlane(), worker(), worker()];
-    const heard: string[] = [];
-    for (const [at, { limiting }] of planes.entries())
-      limiting.restrictions.onLift(
-        ({ key }, isResponsible) => void heard.push(`${at} ${key} ${isResponsible}`),
-      );
-    planes[1]?.restrict();
-    planes[0]?.limiting.restrictions.lift(digestOfAddress(ADDRESS));
-    expect(heard.sort()).toEqual([`0 ${ADDRESS} true`, `1 ${ADDRESS} false`, `2 ${ADDRESS} false`]);
-  });
-
-  test('that another thread prolongs has everywhere the reason of what prolonged it, also at an operator', () => {
-    const planes = [mainPlane(), worker(), worker()];
-    const [main, one, two] = planes;
-    one?.restrict();
-    two?.restrict(ADDRESS, 700_000, 'ignored_refusals');
-    one?.restrict(ADDRESS, 650_000);
-    for (const plane of [...planes, worker()]) {
-      expect(plane.waitMs()).toBe(700_000);
-      expect(plane.reason()).toBe('ignored_refusals');
-    }
-    expect([...(main?.limiting.restrictions.listed.all() ?? [])]).toMatchObject([
-      { key: ADDRESS, reason: 'ignored_refusals' },
-    ]);
-    expect(told).toEqual([`restricted ${ADDRESS}`, `prolonged ${ADDRESS}`]);
-  });
-
-  test('ends in all at once, and that is reported once', () => {
-    const planes = [mainPlane(), worker(), worker()];
-    planes[1]?.restrict();
-    clock.advance(600_000);
-    for (const { limiting } of planes) limiting.restrictions.sweep();
-    expect(planes.map(({ limiting }) => limiting.restrictions.size)).toEqual([0, 0, 0]);
-    expect(told).toEqual([`restricted ${ADDRESS}`, `released ${ADDRESS}`]);
-  });
-});
-
-test('a restriction ends in all threads at the same millisecond, also one that offences in flight prolong by a few', () => {
-  const main = mainPlane();
-  const { planes, lines } = slowWorkers();
-  const all = [main, ...planes];
-  const tellAll = () => {
-    while (lines.some(({ packets }) => packets.length > 0)) for (const line of lines) handOver(line);
-  };
-  tellAll();
-  planes[0]?.restrict();
-  clock.advance(3);
-  planes[1]?.restrict();
-  clock.advance(4);
-  tellAll();
-  expect(all.map(plane => plane.waitMs())).toEqual(Array(4).fill(599_996));
-  clock.advance(2);
-  planes[0]?.restrict();
-  clock.advance(1);
-  tellAll();
-  expect(all.map(plane => plane.waitMs())).toEqual(Array(4).fill(599_999));
 });
 
 /** Three workers whose packets wait until the test hands one over. */

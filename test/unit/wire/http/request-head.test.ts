@@ -18,25 +18,15 @@ describe('what goes to the upstream', () => {
 
   test('hop-by-hop fields are dropped', () => {
     const hop = [
-      'Keep-Alive',
-      'Proxy-Connection',
-      'Proxy-Authorization',
-      'TE',
-      'Trailer',
-      'Upgrade',
-      'HTTP2-Settings',
-      'Expect',
+      ...['Keep-Alive', 'Proxy-Connection', 'Proxy-Authorization'],
+      ...['TE', 'Trailer', 'Upgrade', 'HTTP2-Settings', 'Expect'],
     ];
     expect(untrusted(...hop.flatMap(name => [name, 'x'])).kept).toEqual([]);
   });
 
   test('fields that override the method or path are dropped', () => {
     const overrides = [
-      'X-HTTP-Method-Override',
-      'X-Method-Override',
-      'X-HTTP-Method',
-      'X-Original-URL',
-      'x_rewrite_url',
+      ...['X-HTTP-Method-Override', 'X-Method-Override', 'X-HTTP-Method', 'X-Original-URL', 'x_rewrite_url'],
     ];
     expect(trusted(...overrides.flatMap(name => [name, 'x'])).kept).toEqual([]);
   });
@@ -74,16 +64,8 @@ describe('what goes to the upstream', () => {
 
   test('claims about the origin pass only from a trusted proxy', () => {
     const claims = [
-      'Forwarded',
-      'for=1.2.3.4',
-      'X-Real-IP',
-      '1.2.3.4',
-      'X-Forwarded-Port',
-      '1',
-      'X-Corp-User',
-      'root',
-      'Proxy',
-      'p',
+      ...['Forwarded', 'for=1.2.3.4', 'X-Real-IP', '1.2.3.4'],
+      ...['X-Forwarded-Port', '1', 'X-Corp-User', 'root', 'Proxy', 'p'],
     ];
     expect(untrusted(...claims).kept).toEqual([]);
     expect(untrusted(...claims).untrustedClaims).toBe(true);
@@ -100,18 +82,9 @@ describe('what goes to the upstream', () => {
 
   test('other spellings of fields that the gateway writes or believes are always dropped', () => {
     const spelt = [
-      'X_Forwarded_For',
-      'X_Real_IP',
-      'X_Request_Id',
-      'Content_Length',
-      'X_Corp_User',
-      'X-Forwarded_Host',
-      'X.Forwarded~For',
-      "X'Real'IP",
-      'X!HTTP!Method!Override',
-      'Transfer.Encoding',
-      'Keep|Alive',
-      'X-Forwarded.Port',
+      ...['X_Forwarded_For', 'X_Real_IP', 'X_Request_Id', 'Content_Length', 'X_Corp_User'],
+      ...['X-Forwarded_Host', 'X.Forwarded~For', "X'Real'IP", 'X!HTTP!Method!Override'],
+      ...['Transfer.Encoding', 'Keep|Alive', 'X-Forwarded.Port'],
     ];
     expect(trusted(...spelt.flatMap(name => [name, '1'])).kept).toEqual([]);
     expect(untrusted(...spelt.flatMap(name => [name, '1'])).kept).toEqual([]);

@@ -6,31 +6,16 @@ const paths = new WebhookPaths(['/hooks/{id}/{token}', '/{tenant}/notify/{token}
 
 describe('the addresses of webhooks', () => {
   it.each([
-    '/hooks/1/secret',
-    '/hooks/1/secret/more',
-    '/x/hooks/1/secret',
-    '/hooks/hooks/1/secret',
-    '/x/../hooks/./1//secret',
-    '/HOOKS;a=b/1%2Fsecret',
-    '\\hooks\\1\\secret',
-    '/%2568ooks%252F1%252Fsecret',
-    '/acme/notify/secret/done;x',
-    '/all of/secret',
-    '/ALL%20of/secret',
+    ...['/hooks/1/secret', '/hooks/1/secret/more', '/x/hooks/1/secret', '/hooks/hooks/1/secret'],
+    ...['/x/../hooks/./1//secret', '/HOOKS;a=b/1%2Fsecret', '\\hooks\\1\\secret'],
+    ...['/%2568ooks%252F1%252Fsecret', '/acme/notify/secret/done;x', '/all of/secret', '/ALL%20of/secret'],
   ])('%s holds one', path => {
     expect(paths.isIn(path)).toBe(true);
   });
 
   it.each([
-    '/',
-    '',
-    '*',
-    '/hooks/1',
-    '/1/hooks',
-    '/notify/1/done',
-    '/allof/1',
-    '/api/orders/7',
-    '/a/notify/done',
+    ...['/', '', '*', '/hooks/1', '/1/hooks', '/notify/1/done'],
+    ...['/allof/1', '/api/orders/7', '/a/notify/done'],
   ])('%s holds none', path => {
     expect(paths.isIn(path)).toBe(false);
   });

@@ -17,6 +17,7 @@ test.each([
   ['GET', 'chunked', ASKED, { refused: 'a request for a WebSocket has no body' }],
   ['GET', 0, ASKED.slice(2), 'version'],
   ['GET', 0, ASKED.slice(0, 2), { refused: 'Sec-WebSocket-Key is missing or not a key' }],
+  ['GET', 0, [...ASKED, 'Sec-WebSocket-Version', '8'], 'version'],
 ] as const)('%s with a body of %s and %j is none', (method, length, fields, fault) => {
   expect(judgeHandshake(method, length, fields)).toEqual(fault);
 });

@@ -154,36 +154,23 @@ describe('a proof', () => {
 
 describe('the URL of a proof', () => {
   it.each([
-    'https://api.example.com/orders/7',
-    'HTTPS://API.example.com:443/orders/7',
+    ...['https://api.example.com/orders/7', 'HTTPS://API.example.com:443/orders/7'],
     'https://api.example.com/orders/7?page=2',
-    'https://api.example.com/orders/7#top',
-    'https://api.example.com/orde%72s/7',
+    ...['https://api.example.com/orders/7#top', 'https://api.example.com/orde%72s/7'],
   ])('may be %s', htu => {
     expect(proofsRoom().judge(proof({ htu }))).toBe('proved');
   });
 
   it.each([
-    'https://api.example.com',
-    'https://api.example.com/orders/8',
-    'https://api.example.com/Orders/7',
-    'https://api.example.com/orders/7/',
-    'https://api.example.com/x/../orders/7',
-    'https://api.example.com//orders/7',
-    'https://api.example.com/orders%2f7',
-    'http://api.example.com/orders/7',
-    'wss://api.example.com/orders/7',
-    'https://api.example.com:8443/orders/7',
-    'https://api.example.com:80/orders/7',
-    'https://evil.example.com/orders/7',
-    'https://api.example.com@evil.example.com/orders/7',
-    'https://user@api.example.com/orders/7',
-    'https://api.example.com.evil.example/orders/7',
-    'https:///orders/7',
-    '/orders/7',
-    ' https://api.example.com/orders/7',
-    'https://api.example.com/orders/7\n',
-    '',
+    ...['https://api.example.com', 'https://api.example.com/orders/8'],
+    ...['https://api.example.com/Orders/7', 'https://api.example.com/orders/7/'],
+    ...['https://api.example.com/x/../orders/7', 'https://api.example.com//orders/7'],
+    ...['https://api.example.com/orders%2f7', 'http://api.example.com/orders/7'],
+    ...['wss://api.example.com/orders/7', 'https://api.example.com:8443/orders/7'],
+    ...['https://api.example.com:80/orders/7', 'https://evil.example.com/orders/7'],
+    ...['https://api.example.com@evil.example.com/orders/7', 'https://user@api.example.com/orders/7'],
+    ...['https://api.example.com.evil.example/orders/7', 'https:///orders/7', '/orders/7'],
+    ...[' https://api.example.com/orders/7', 'https://api.example.com/orders/7\n', ''],
   ])('may not be %j', htu => {
     expect(proofsRoom().judge(proof({ htu }))).toBe('proof_target');
   });

@@ -50,39 +50,15 @@ describe('a compact JWS', () => {
   });
 
   it.each([
-    'RS256',
-    'RS384',
-    'RS512',
-    'PS256',
-    'PS384',
-    'PS512',
-    'ES256',
-    'ES384',
-    'ES512',
-    'EdDSA',
-    'Ed25519',
-    'Ed448',
+    ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+    ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519', 'Ed448'],
   ])('may be signed with %s', alg => {
     expect(outcome(parts(JSON.stringify({ alg })))).toBe('accepted');
   });
 
   it.each([
-    ...[
-      'none',
-      'None',
-      'NONE',
-      'nOnE',
-      '',
-      'HS256',
-      'HS384',
-      'HS512',
-      'rs256',
-      'RS256 ',
-      'RS1',
-      'ES256K',
-      'RSA-OAEP',
-      'dir',
-    ],
+    ...['none', 'None', 'NONE', 'nOnE', '', 'HS256', 'HS384', 'HS512'],
+    ...['rs256', 'RS256 ', 'RS1', 'ES256K', 'RSA-OAEP', 'dir'],
     ...['__proto__', 'constructor', 'toString', 'hasOwnProperty'],
   ])('is refused with the algorithm %j', alg => {
     expect(outcome(parts(JSON.stringify({ alg })))).toBe('algorithm');
