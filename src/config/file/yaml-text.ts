@@ -79,65 +79,91 @@ function explained(
   text: string,
   placeOf: (offset: number) => Position,
 ): PlacedError {
-  const opening = OPENED_BY.find(([ends]) => ends.test(message))?.[1];
-  const begin = opening === undefined ? pos[0] : startOf(document, pos[0], opening);
-  if (opening === isQuoted) return { ...placeOf(begin), message: 'a quote is not closed' };
+  const isQuote = /^Missing closing ["']/.test(message);
+  const isOpen = /^Flow .* end with a .$/.test(message);
+  const begin = isQuote || isOpen ? startOf(document, pos[0], text, isQuote) : pos[0];
+  // A key in quotes that has no end takes the next lines with it.
+  if (isQuote || (code === 'MULTILINE_IMPLICIT_KEY' && /["']/.test(text[begin] ?? '')))
+    return { ...placeOf(begin), message: 'a quote is not closed' };
   const at = placeOf(pos[0]);
-  const line = text.split('\n')[at.line - 1] ?? '';
+  const lines = text.split('\n');
+  const line = lines[at.line - 1] ?? '';
   const blank = falseBlankIn(line);
   if (blank !== null && /^MULTILINE_IMPLICIT_KEY|Implicit map keys/.test(`${code} ${message}`))
     return { line: at.line, column: blank.index + 1, message: blank.message };
-  if (/^ *\t/.test(line))
-    return { line: at.line, column: line.indexOf('\t') + 1, message: 'a tab indents this line: use spaces' };
+  // The parser names the line of a key where the next one is indented in a wrong way.
+  const indented = code === 'BLOCK_AS_IMPLICIT_KEY' ? at.line + 1 : at.line;
+  const [tabbed] = /^ *\t/.exec(lines[indented - 1] ?? '') ?? [];
+  if (tabbed !== undefined)
+    return { line: indented, column: tabbed.length, message: 'a tab indents this line: use spaces' };
+  if (isOpen) return { ...placeOf(begin), message: `${INVALID}${whyOpen(text, begin, pos[0], placeOf)}` };
+  const [glued] = KEY_AND_BRACKET.exec(line) ?? [];
+  if (glued !== undefined)
+    return { line: at.line, column: glued.length + 1, message: `${INVALID}a space is missing after ":"` };
   const said = message.replace(/(?<=\S):.*$|\s*\\.*$/s, '');
   const isIndented = line.slice(0, at.column - 1).trim() === '' && /at node end$/.test(said);
   const words = isIndented
     ? INDENT
     : IN_OUR_WORDS.reduce((all, [theirs, ours]) => all.replace(theirs, ours), said);
-  return { ...placeOf(begin), message: OF_CODE[code] ?? `this is not valid YAML: ${words}` };
+  return { ...at, message: OF_CODE[code] ?? `${INVALID}${words}` };
 }
 
-const isQuoted = (node: Node) => isScalar(node) && node.type?.startsWith('QUOTE') === true;
-const isInBrackets = (node: Node) => isCollection(node) && node.flow === true;
+const INVALID = 'this is not valid YAML: ';
 
-/** What lacks its end, by the parser's messages. Those are about that end, and people look for the beginning. */
-const OPENED_BY = [
-  [/^Missing closing ["']/, isQuoted],
-  [/^Flow .* end with a .$/, isInBrackets],
-] as const;
+/** A key whose ":" a bracket follows at once, so that it is no key. */
+const KEY_AND_BRACKET = /^[^:"']*:(?=[[{])/;
 
-/** Where the innermost node of a kind begins that ends at an offset; the offset itself if there is none. */
-function startOf(document: Document.Parsed, end: number, isOfKind: (node: Node) => boolean): number {
-  let found = end;
+/** Where the innermost quotes or brackets begin that end at an offset without their end; the offset itself if there are none. */
+function startOf(document: Document.Parsed, end: number, text: string, isQuote: boolean): number {
+  const found: number[] = [];
+  const isOfKind = (node: Node, begin: string) =>
+    isQuote
+      ? isScalar(node) && node.type?.startsWith('QUOTE') === true
+      : isCollection(node) && node.flow === true && /[[{]/.test(begin);
   visit(document, {
     Node(_, node) {
-      if (isOfKind(node) && node.range?.[1] === end) found = node.range[0];
+      const [from = 0, to] = node.range ?? [];
+      if (to === end && isOfKind(node, text[from] ?? '')) found.push(from);
     },
   });
-  return found;
+  // What just ended with a bracket is not open: the one around it is.
+  const isClosed = !isQuote && /[\]}]/.test(text[end - 1] ?? '');
+  return found.at(isClosed && found.length > 1 ? -2 : -1) ?? end;
 }
 
-const INDENT = 'indent this line like the others of its map or list';
+/** Why brackets are open at an offset: nothing ends them, or a bracket of the other kind is there. */
+function whyOpen(text: string, begin: number, end: number, placeOf: (offset: number) => Position): string {
+  const [opening, ending] = text[begin] === '{' ? '{}' : '[]';
+  const next = /\S/g;
+  next.lastIndex = end;
+  const { 0: found = '', index = end } = next.exec(text) ?? {};
+  if (/[\]}]/.test(found))
+    return `a bracket is missing or wrong between the "${opening}" here and the "${found}" in line ${placeOf(index).line}`;
+  // More lines were to come: they may be there, but not further in than the key.
+  const rest = /[[{,]\s*$/.test(text.slice(begin, end)) ? ', and indent all lines up to it' : '';
+  return `the "${opening}" here is never closed, write "${ending}" at its end${rest}`;
+}
+
+const INDENT = 'indent this line like the others of its map, or begin it with "- " like those of its list';
 
 /** What the parser says to programmers, in words that say what to write. */
 const IN_OUR_WORDS: readonly (readonly [theirs: RegExp, ours: string])[] = [
-  [/^Flow map .* end with a }$/, 'the "{" here is never closed, write "}" at its end'],
-  [/^Flow sequence .* end with a ]$/, 'the "[" here is never closed, write "]" at its end'],
   [
     /^Unexpected flow-(map|seq)-end token .*$/,
     'nothing opens this bracket, or a space is missing before what does',
   ],
   [/^Block collections .*$/, 'in brackets items are parted by ",", and lists and maps have brackets as well'],
+  [/^Missing , or : between flow map .*$/, 'a "," or a ":" is missing here'],
   [/^Missing (,|, or :) between .*$/, 'a "," is missing here'],
   [/^Comments must .*$/, 'a space is missing before "#"'],
   [/^Unexpected (,|empty item) in flow .*$/, 'there is a "," too many here'],
   [
-    /^Unexpected (scalar|flow-(map|seq)-start) at node end$/,
-    'the value ended before this, put all of it in quotes',
+    /^Unexpected (\S*scalar|flow-(map|seq)-start) at node end$/,
+    'the value ended before this, put all of it in quotes, or in brackets a "," before this',
   ],
   [/^Unexpected block-seq-ind on .*$/, 'a list begins in a new line below its key'],
   [
-    /^Implicit (map )?keys need .*$/,
+    /^Implicit (map )?keys (of .* )?need .*$/,
     'a key is followed by ":" and a space in its own line, and in brackets "," comes before it',
   ],
   [/^Nested .*$/, 'a value with ": " in it stands in quotes, and the next key is indented like this one'],

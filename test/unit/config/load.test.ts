@@ -38,7 +38,7 @@ describe('a file that is no configuration', () => {
 
   it('gets its syntax errors reported, and nothing that follows from them', async () => {
     expect(await diagnosticsIn('routes:\n  - path: /a\n   upstream: b\n')).toEqual([
-      '3:1: this is not valid YAML: indent this line like the others of its map or list',
+      '3:1: this is not valid YAML: indent this line like the others of its map, or begin it with "- " like those of its list',
     ]);
   });
 

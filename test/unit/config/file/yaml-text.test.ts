@@ -10,12 +10,15 @@ it('finds nothing wrong with sound YAML, with Windows line ends and a byte order
 });
 
 describe('broken YAML is reported once, where it begins, with what to write', () => {
-  const INDENT = 'indent this line like the others of its map or list';
+  const INDENT = 'indent this line like the others of its map, or begin it with "- " like those of its list';
   const KEY = 'a key is followed by ":" and a space in its own line, and in brackets "," comes before it';
-  const QUOTE = 'the value ended before this, put all of it in quotes';
+  const QUOTE = 'the value ended before this, put all of it in quotes, or in brackets a "," before this';
   const COLON = 'a value with ": " in it stands in quotes, and the next key is indented like this one';
   const BRACE = 'the "{" here is never closed, write "}" at its end';
   const BRACKET = 'the "[" here is never closed, write "]" at its end';
+  const GLUED = 'a space is missing after ":"';
+  const between = (opening: string, end: string) =>
+    `a bracket is missing or wrong between the "${opening[0]}" here and the "${end[0]}" in line ${end.slice(1)}`;
   const ITEMS = 'in brackets items are parted by ",", and lists and maps have brackets as well';
 
   it.each<[string, string, string, string]>([
@@ -23,18 +26,16 @@ describe('broken YAML is reported once, where it begins, with what to write', ()
     ['a key too far in, behind a quoted value', 'a:\n  b: "x"\n    c: y\nd: 1\n', '3:1', INDENT],
     ['a key too far out', 'a:\n  b: x\n c: y\nd: 1\n', '3:1', INDENT],
     ['a key of a list item too far out', 'a:\n  - b: x\n   c: y\n', '3:1', INDENT],
+    ['an item without its "-"', 'a:\n  - b: 1\n  b: 2\n    c: 3\n', '3:1', INDENT],
     ['a key among list items', 'a:\n  - b: 1\n  c: 2\n', '3:1', INDENT],
     ['a key behind a list at the top', '- a\nb: 1\n', '2:1', INDENT],
     ['a list item among keys', 'a:\n  c: 2\n  - b: 1\n', '3:1', INDENT],
     ['a "-" without a space', 'a:\n  - b: 1\n  -c: 2\n', '3:1', INDENT],
     ['a key further out than the first of the file', '   a:\n  b: x\n  c: y\nd: 1\n', '2:3', INDENT],
-    [
-      'a map with a quoted value, without a space',
-      'u:\n  api:{ url: "http://a" }\nr: 1\n',
-      '2:25',
-      'nothing opens this bracket, or a space is missing before what does',
-    ],
-    ['a list without a space before it', 'a: 1\nb:[c, d]\n', '2:1', KEY],
+    ['a map with a quoted value, without a space', 'u:\n  api:{ url: "http://a" }\nr: 1\n', '2:7', GLUED],
+    ['a map without a space before it', 'a:\n  - b: 1\n    c:{ d: 1, e: 2 }\n', '3:7', GLUED],
+    ['a list without a space before it', 'a: 1\nb:[c, d]\n', '2:3', GLUED],
+    ['a line without it, with a parameter', 'a: 1\nGET /v1/{id}:[c, d]\n', '2:14', GLUED],
     ['a tab behind a "-"', 'a:\n  -\tb: 1\n    c: 2\n', '2:4', 'there is a tab here, use spaces'],
     ['no space after ":"', 'a:\n  b: 1\n  c:x\n  d: 1\n', '3:3', KEY],
     ['no space after ":", in the last line', 'a:\n  b: 1\n  c:x\n', '3:3', KEY],
@@ -65,7 +66,36 @@ describe('broken YAML is reported once, where it begins, with what to write', ()
     ],
     ['a brace without an end', 'a: { b: 1\nc: 2\n', '1:4', BRACE],
     ['a bracket without an end', 'a: [1\nc: 2\n', '1:4', BRACKET],
-    ['a bracket with the wrong end', 'a: [{ b: 1 }, 1}\nc: 1\n', '1:4', BRACKET],
+    ['a bracket with the wrong end', 'a: [{ b: 1 }, 1}\nc: 1\n', '1:4', between('[', '}1')],
+    ['a bracket with the wrong end, lines below', 'a: [\n  1,\n  2\n}\nb: 1\n', '1:4', between('[', '}4')],
+    ['a bracket with a brace behind one', 'a: [{ b: 1 }}\nc: 1\n', '1:4', between('[', '}1')],
+    ['a brace in which one is missing', 'a: { b: {}, c: ] }\nd: 1\n', '1:4', between('{', ']1')],
+    ['a list with an item without its brace', 'a: [ b: 1 }, { c: 1 }]\n', '1:4', between('[', '}1')],
+    ['a bracket around one with an end, at the end of the file', 'a: [[1], [2]', '1:4', BRACKET],
+    ['a bracket around a brace with an end, at the end of the file', 'a: [{ b: 1 }', '1:4', BRACKET],
+    ['a brace around a bracket with an end, at the end of the file', 'a: { b: [1]', '1:4', BRACE],
+    ['a brace around one with an end, at the end of the file', 'a: { b: { c: 1 }', '1:4', BRACE],
+    ['a brace around one without, at the end of the file', 'a: { b: { c: 1', '1:9', BRACE],
+    ['a bracket around a key, at the end of the file', 'a: [b: 1', '1:4', BRACKET],
+    ['a bracket whose end is behind a "#", at the end of the file', 'a: [1, # ]', '1:4', BRACKET],
+    [
+      'a bracket without an end, and nothing in it',
+      'a: [\nb: 1\n',
+      '1:4',
+      `${BRACKET}, and indent all lines up to it`,
+    ],
+    [
+      'lines in braces no further in than their key',
+      'a:\n  b: {\n  c: 1,\n  d: 2\n  }\n',
+      '2:6',
+      `${BRACE}, and indent all lines up to it`,
+    ],
+    [
+      'lines in brackets no further in, behind the first of them',
+      'a:\n  b: [c,\n  d]\n',
+      '2:6',
+      `${BRACKET}, and indent all lines up to it`,
+    ],
     [
       'a brace too much',
       'a: { b: 1 }}\nc: 1\n',
@@ -107,6 +137,11 @@ describe('broken YAML is reported once, where it begins, with what to write', ()
     ['a key without ":"', 'a: 1\nb\n  c: 1\n', '2:1', KEY],
     ['a list item behind a key, at the top', 'a: 1\n- b\n', '2:1', KEY],
     ['a missing comma between quotes', 'a: ["b" "c"]\n', '1:9', 'a "," is missing here'],
+    ['a missing comma behind a brace', 'a: { b: {} c: 1 }\n', '1:12', QUOTE],
+    ['a missing ":" in braces', 'a: { b {}, c: 1 }\n', '1:8', 'a "," or a ":" is missing here'],
+    ['two values in quotes', 'a: "b" "c"\n', '1:8', QUOTE],
+    ['a comma too few at the end of a line', 'a: [1, 2\n  b: 3]\n', '1:8', KEY],
+    ['a key with a quote without an end', 'a: 1\n"b: 1\nc: "d"\n', '2:1', 'a quote is not closed'],
     ['a comment right behind a quote', 'a: "x"#c\n', '1:7', 'a space is missing before "#"'],
     ['lines of a list in brackets', 'a: [\n  - b\n]\n', '2:3', ITEMS],
   ])('%s', (_, text, place, words) => {
@@ -122,6 +157,7 @@ describe('in our words, what the parser does not see or says to programmers only
   it.each([
     ['a tab', 'a:\n\tb: 1\n\tc: 1\n', `2:1: ${TAB}`],
     ['a tab behind spaces', 'a:\n  b: 1\n  \tc: 1\n', `3:3: ${TAB}`],
+    ['a tab before a list below its key', 'a:\n  b:\n\t    - c\nd: 1\n', `3:1: ${TAB}`],
     ['tabs in braces', 'a: {\n\tb: 1,\n\tc: 2\n}\n', `2:1: ${TAB}`],
     [
       'a no-break space',
