@@ -95,32 +95,6 @@ function expectInvalidOrMissing(response: Response): void {
   expect(header(response, 'www-authenticate')).toBe('Bearer');
 }
 
-test('without a valid key the answer says which field it belongs in, and whether one was wrong', async () => {
-  const { key, line } = await newKey('--name', 'partner-7');
-  const { gateway, get, issuer } = await front([line]);
-  const unknown = (await newKey('--name', 'other')).key;
-  const challengesOf = async (path: string, ...fields: readonly string[]) => {
-    const response = await get(path, ...fields);
-    expectError(response, 401, 16);
-    return values(response.fields, 'www-authenticate');
-  };
-  expect(await challengesOf('/keys/a')).toEqual([CHALLENGE]);
-  for (const wrong of [unknown, `${key}x`, 'x', key.toUpperCase()])
-    expect(await challengesOf('/keys/a', by(wrong))).toEqual([`${CHALLENGE}, error="invalid_key"`]);
-  expect(await challengesOf('/either/a')).toEqual(['Bearer', CHALLENGE]);
-  expect(await challengesOf('/either/a', by(unknown))).toEqual([
-    'Bearer',
-    `${CHALLENGE}, error="invalid_key"`,
-  ]);
-  expect(await challengesOf('/either/a', 'Authorization: Bearer x')).toEqual([
-    'Bearer error="invalid_token"',
-    CHALLENGE,
-  ]);
-  expect((await get('/either/a', issuer.bearer())).status).toBe(200);
-  await expect.poll(() => accessLines(gateway).length).toBe(9);
-  expect(accessLines(gateway)[1]).toMatchObject({ status: 401, tokenRefused: 'unknown_api_key' });
-});
-
 test('a key and a token are one too many where both are accepted; else only one of them counts', async () => {
   const { key, line } = await newKey('--name', 'partner-7');
   const { upstream, get, issuer } = await front([line]);

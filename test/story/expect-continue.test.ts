@@ -60,16 +60,6 @@ test('Expect on a request without a body is served without ado', async () => {
   expect(values(upstream.onlyRequest.fields, 'expect')).toEqual([]);
 });
 
-test.each(['something', '100-continue, something', '200-ok'])(
-  'another expectation is 417: %s',
-  async expectation => {
-    const { upstream, client } = await front();
-    await client.send(head('POST /a', `Expect: ${expectation}`, 'Content-Length: 5'));
-    await expectRejected(client, 417);
-    expect(upstream.connections).toEqual([]);
-  },
-);
-
 test('an upstream that answers without waiting for the body has its response passed, and the body stays a body', async () => {
   const { upstream, client } = await front(exchange => exchange.answer(403, [], 'no'));
   expect(await client.ask(`${EXPECT}h`)).toMatchObject({ status: 403, complete: true });

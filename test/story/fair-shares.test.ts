@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { changeConfig } from '../support/edit-config.ts';
 import { expectError } from '../support/error-object.ts';
 import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
-import { rateOf, startLimited } from '../support/limits.ts';
+import { rateOf } from '../support/limits.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
@@ -100,19 +100,6 @@ test('a share follows a reload', async () => {
   expect((await gateway.ask(head('GET /a', from('192.0.2.1')))).status).toBe(200);
 });
 
-test('a caller with a token has its own share, across addresses and tokens', async () => {
-  const { gateway, upstream, issuer } = await startLimited(
-    {},
-    { api: { max_requests: 8 }, upstream: holding, config: { trusted_proxies: ['127.0.0.1'] } },
-  );
-  for (const jti of ['1', '2'])
-    await hold({ gateway, upstream }, issuer.bearer({ jti }), from(`192.0.2.${jti}`));
-  expectOverloaded(await gateway.ask(head('GET /a', issuer.bearer(), from('192.0.2.3'))));
-  const berta = issuer.bearer({ sub: 'berta' });
-  expect((await gateway.ask(head('GET /a', berta, from('192.0.2.1')))).status).toBe(200);
-  expect((await gateway.ask(head('GET /open/a', from('192.0.2.1')))).status).toBe(200);
-});
-
 /** One request in flight, five a minute in the bucket. */
 const FULL = {
   limits: {
@@ -122,13 +109,13 @@ const FULL = {
   api: { max_requests: 1 },
 };
 
-test.each(['memory', 'Redis'])('what the upstream has no room for draws on no limit in %s', async where => {
-  const redis = where === 'Redis' ? await startRedis() : null;
-  if (redis !== null) onTestFinished(() => redis.close());
-  const store = redis === null ? {} : { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' } };
+test('what the upstream has no room for draws on no limit in Redis', async () => {
+  const redis = await startRedis();
+  onTestFinished(() => redis.close());
+  const store = { store: { redis: `redis://127.0.0.1:${redis.port}`, timeout: '1s' } };
   const limits = await tempText('limits.yaml', stringify({ ...FULL.limits, global: { address: '7/1m' } }));
   const { gateway, upstream } = await front({ api: FULL.api, config: { limits, ...store } });
-  if (redis !== null) await redisDecides(gateway);
+  await redisDecides(gateway);
   // It is full from a route without a bucket, and has room again later.
   const held = await hold({ gateway, upstream });
   for (let i = 0; i < 9; i++) expectOverloaded(await gateway.ask(head('GET /things/7/a')));

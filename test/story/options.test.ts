@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { expectError, expectRejected } from '../support/error-object.ts';
+import { expectError } from '../support/error-object.ts';
 import { startGateway } from '../support/gateway.ts';
 import {
   askOnce,
@@ -86,28 +86,6 @@ describe('Max-Forwards on OPTIONS', () => {
     expect((await gateway.ask(head('OPTIONS /a', `max-forwards: ${sent}`))).status).toBe(200);
     expect(values(upstream.onlyRequest.fields, 'max-forwards')).toEqual([passed]);
   });
-
-  test('holds although Connection names it', async () => {
-    const { gateway, upstream } = await front();
-    const client = await gateway.connect();
-    const hop = 'Connection: max-forwards, keep-alive';
-    expect((await client.ask(head('OPTIONS /a', hop, 'Max-Forwards: 0'))).status).toBe(204);
-    expect(upstream.connections).toEqual([]);
-    expect((await client.ask(head('OPTIONS /a', hop, 'Max-Forwards: 2'))).status).toBe(200);
-    expect(values(upstream.onlyRequest.fields, 'max-forwards')).toEqual(['1']);
-    await client.send(head('OPTIONS /a', hop, 'Max-Forwards: 2', 'Max-Forwards: 0'));
-    await expectRejected(client);
-  });
-
-  test.each(['GET', 'POST', 'QUERY'])(
-    'says nothing on another method, and passes as it came: %s',
-    async method => {
-      const { gateway, upstream } = await front();
-      const lines = ['Max-Forwards: 0', 'Max-Forwards: x'];
-      expect((await gateway.ask(head(`${method} /a`, ...lines))).status).toBe(200);
-      expect(values(upstream.onlyRequest.fields, 'max-forwards')).toEqual(['0', 'x']);
-    },
-  );
 
   test('of 0 is answered by the gateway with the methods of the path', async () => {
     const route = { upstream: 'api', authentication: 'none' };

@@ -58,12 +58,6 @@ describe('a route that requires scopes, roles or claims', () => {
     );
   });
 
-  it('answers the preflight of a browser, which carries no token', async () => {
-    const { gateway } = await front({ config: { cors: { origins: ['https://app.example'] } } });
-    const lines = ['Origin: https://app.example', 'Access-Control-Request-Method: GET'];
-    expect((await gateway.ask(head('OPTIONS /orders', ...lines))).status).toBe(204);
-  });
-
   it('finds roles in further claims that the configuration names', async () => {
     const { ask } = await front({
       tokens: { roles: ['groups'] },
@@ -75,37 +69,6 @@ describe('a route that requires scopes, roles or claims', () => {
     expectForbidden(await ask('GET /staff', { ...claims, plan: 'other' }));
     expectForbidden(await ask('GET /staff', { ...claims, constructor: undefined }));
   });
-});
-
-it('an answer without a service, and a share of a route, are kept from callers who lack a right', async () => {
-  const require = { scopes: ['a'] };
-  const upstream = await startUpstream();
-  const { gateway, issuer } = await front({
-    config: {
-      upstreams: {
-        one: { url: `http://127.0.0.1:${upstream.port}` },
-        two: { url: `http://127.0.0.1:${upstream.port}` },
-      },
-      routes: [
-        { path: '/text', respond: { status: 200, body: 'text' }, authentication: 'required', require },
-        { path: '/there', redirect: { to: '/text' }, authentication: 'optional', require },
-        { path: '/shared', upstream: { one: 50, two: 50 }, require },
-      ],
-    },
-  });
-  for (const [path, status] of [
-    ['/text', 200],
-    ['/there', 308],
-    ['/shared', 200],
-  ] as const) {
-    const statusOf = async (...lines: string[]) => (await gateway.ask(head(`GET ${path}`, ...lines))).status;
-    expect([
-      await statusOf(),
-      await statusOf(issuer.bearer({ scope: 'b' })),
-      await statusOf(issuer.bearer({ scope: 'a' })),
-    ]).toEqual([401, 403, status]);
-  }
-  expect(upstream.requests).toHaveLength(1);
 });
 
 it('a reload that requires something else judges tokens anew that are known already', async () => {

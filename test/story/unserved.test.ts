@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { expectError } from '../support/error-object.ts';
 import { startGateway, withoutWorkers } from '../support/gateway.ts';
-import { callOnce, grpcClient, postRaw, startGrpcServer } from '../support/grpc.ts';
+import { callOnce, grpcClient, startGrpcServer } from '../support/grpc.ts';
 import { ask, connectHttp2, H2C } from '../support/http2-client.ts';
 import {
   askOnce,
@@ -155,20 +155,6 @@ describe('a method that Node does not know', () => {
     expect(session.closed || session.destroyed).toBe(false);
     expect(front.gateway.logLines.join('')).not.toContain('BREW');
   });
-
-  test('on a listener of gRPC is no call', async () => {
-    const gateway = await startGateway({
-      upstreamPort: 1,
-      config: {
-        listen: { http: '127.0.0.1:0', grpc: '127.0.0.1:0', admin: '127.0.0.1:0' },
-        limits: await tempText('limits.yaml', 'global: { address: 2/1h }\n'),
-      },
-    });
-    const port = gateway.app.addresses.grpc?.port ?? 0;
-    const statuses: unknown[] = [];
-    for (let i = 0; i < 3; i++) statuses.push((await postRaw(port, { ':method': 'BREW' }))[':status']);
-    expect(statuses).toEqual([415, 415, 429]);
-  });
 });
 
 test('a request that reached the limits is not drawn twice', async () => {
@@ -180,21 +166,6 @@ test('a request that reached the limits is not drawn twice', async () => {
     statuses.push((await client.ask(body, { to: 'POST' })).status);
   }
   expect(statuses).toEqual([415, 415, 415, 429]);
-});
-
-test('what is no call on a listener of gRPC is 415, then 429', async () => {
-  const gateway = await startGateway({
-    upstreamPort: 1,
-    config: {
-      listen: { http: '127.0.0.1:0', grpc: '127.0.0.1:0', admin: '127.0.0.1:0' },
-      limits: await tempText('limits.yaml', 'global: { address: 2/1h }\n'),
-    },
-  });
-  const port = gateway.app.addresses.grpc?.port ?? 0;
-  const statuses: unknown[] = [];
-  for (let i = 0; i < 3; i++)
-    statuses.push((await postRaw(port, { 'content-type': 'application/json' }))[':status']);
-  expect(statuses).toEqual([415, 415, 429]);
 });
 
 test('a gRPC call without a route is UNIMPLEMENTED, then RESOURCE_EXHAUSTED', async () => {

@@ -163,15 +163,6 @@ describe('a WebSocket', () => {
     await openSocket(gateway, '/', from(3));
   });
 
-  test('past the share of its caller is refused with 503', async () => {
-    const { gateway } = await front({ api: { max_websockets: 10, max_websockets_per_caller: '10%' } });
-    await openSocket(gateway);
-    expect((await gateway.ask(handshake('/'))).status).toBe(503);
-    expect([...(await gateway.counted('weir_caps_met_total')).keys()]).toEqual([
-      '{cap="max_websockets_per_caller",upstream="api"}',
-    ]);
-  });
-
   test('outlives the configuration that it began with', async () => {
     const { gateway } = await front();
     const socket = await openSocket(gateway);

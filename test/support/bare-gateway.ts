@@ -93,6 +93,8 @@ export class BareGateway {
   readonly clock: FrozenClock;
   readonly gateway: Gateway;
   readonly limiting: Limiting;
+  /** Sheds nothing, unless the test has it do so. */
+  readonly overload: Overload;
   readonly snapshot: Snapshot;
   /** What reached a service. */
   readonly requests: OutgoingRequest[] = [];
@@ -114,6 +116,7 @@ export class BareGateway {
     this.clock = clock;
     this.snapshot = snapshot;
     this.service = service;
+    this.overload = new Overload(null, clock, silent());
     this.#identity = identity;
     if (verdict !== undefined) Object.assign(identity?.identity.verifier ?? {}, { verify: () => verdict });
     const heard = new Proxy({} as ConstructorParameters<typeof Limiting>[1]['listener'], {
@@ -150,7 +153,7 @@ export class BareGateway {
         },
         finished: record => void this.records.push(record),
       },
-      overload: new Overload(null, clock, silent()),
+      overload: this.overload,
       unlistedProxies: new UnlistedProxies(clock, silent()),
     });
   }

@@ -2,47 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { ConnectionMemory, errors } from '../../../../src/gateway/index.ts';
 import type { RequestIdentity } from '../../../../src/gateway/runtime/index.ts';
 import type { Verdict } from '../../../../src/identity/auth/index.ts';
-import { bareGateway, type Sending, silence } from '../../../support/bare-gateway.ts';
-import {
-  fieldOf,
-  GLOBAL_FIELDS,
-  rateFieldsOf,
-  rateOf,
-  refusalOf,
-  statusesOf,
-} from '../../../support/rate-fields.ts';
-import type { Response } from '../../../support/wire/index.ts';
+import { bareGateway, type Sending } from '../../../support/bare-gateway.ts';
+import { fieldOf, GLOBAL_FIELDS, rateFieldsOf, refusalOf } from '../../../support/rate-fields.ts';
 
 const ALICE: Sending = { as: true };
 const BOB: Sending = { as: { sub: 'bob' } };
 const FORGED: Sending = { fields: ['Authorization', 'Bearer forged'] };
-const CHALLENGE = 'Bearer error="insufficient_scope", scope="orders.read profile"';
 const MAYBE = { path: '/maybe', authentication: 'optional' };
-function expectForbidden(response: Response, challenge: string | undefined = CHALLENGE): void {
-  expect(JSON.parse(response.body.toString())).toMatchObject({ code: 7 });
-  expect([response.status, fieldOf(response, 'www-authenticate')]).toEqual([403, challenge]);
-  expect(rateFieldsOf(response)).toEqual([]);
-}
 
 describe('a request without a valid token', () => {
-  test.each<[string, Sending, string]>([
-    ['none', {}, 'Bearer'],
-    ['no valid one', FORGED, 'Bearer error="invalid_token"'],
-    ['one of another scheme', { fields: ['Authorization', 'Basic eA=='] }, 'Bearer'],
-  ])(
-    'is 401 where the route requires one, and goes on where it does not: %s',
-    async (_, sending, challenge) => {
-      const bare = await bareGateway({}, { routes: [MAYBE] });
-      const refused = await bare.ask('GET /a', sending);
-      expect([refused.status, fieldOf(refused, 'www-authenticate')]).toEqual([401, challenge]);
-      expect(bare.requests).toEqual([]);
-      const optional = await bare.ask('GET /maybe', sending);
-      expect((await bare.ask('GET /open/a', sending)).status).toBe(200);
-      expect(optional.status).toBe(200);
-      expect(bare.requests[0]?.fields).not.toContain('Authorization');
-    },
-  );
-
   test('has a record that says why, and the address for its caller', async () => {
     const bare = await bareGateway();
     await bare.ask('GET /a', FORGED);
@@ -133,95 +101,6 @@ describe('a blocked client', () => {
       never_restrict: [{ client: 'app', subject: 'alice' }, '198.51.100.7'],
     });
     expect((await bare.ask('GET /a', { ...ALICE, from: '198.51.100.7' })).status).toBe(200);
-  });
-});
-
-describe('a route that requires rights', () => {
-  const routes = [
-    { path: '/orders', require: { scopes: ['orders.read', 'profile'] } },
-    { path: '/clerks', require: { roles: ['clerk'] } },
-    { path: '/optional', authentication: 'optional', require: { scopes: ['orders.read', 'profile'] } },
-    {
-      path: '/text',
-      upstream: undefined,
-      respond: { status: 200, body: 'text' },
-      authentication: 'required',
-      require: { scopes: ['a'] },
-    },
-  ];
-  const scoped = (scope: unknown): Sending => ({ as: { scope } });
-
-  test.each<[unknown, boolean]>([
-    ['openid profile orders.read', true],
-    ['orders.read profile', true],
-    ...['openid profile', 'orders.readall profile', 'Orders.Read profile', '', undefined, 7].map(
-      scope => [scope, false] as [unknown, boolean],
-    ),
-  ])(
-    'serves callers who have all of them, and tells others which ones it needs: %j: %j',
-    async (scope, isServed) => {
-      const bare = await bareGateway({}, { routes });
-      for (const line of ['GET /orders', 'GET /optional']) {
-        const response = await bare.ask(line, scoped(scope));
-        if (isServed) expect(response.status).toBe(200);
-        else expectForbidden(response);
-      }
-    },
-  );
-
-  test('needs a token even where it says optional', async () => {
-    const bare = await bareGateway({}, { routes });
-    expect(statusesOf([await bare.ask('GET /optional'), await bare.ask('GET /optional', FORGED)])).toEqual([
-      401, 401,
-    ]);
-  });
-
-  test('names no roles, and judges each token on a connection by itself', async () => {
-    const bare = await bareGateway({}, { routes });
-    const on = new ConnectionMemory(true);
-    for (const roles of [['clerk'], ['other'], ['clerk'], []]) {
-      const response = await bare.ask('GET /clerks', { as: { realm_access: { roles } }, on });
-      if (roles[0] === 'clerk') expect(response.status).toBe(200);
-      else {
-        expect(response.status).toBe(403);
-        expect(fieldOf(response, 'www-authenticate')).toBeUndefined();
-      }
-    }
-    expect(bare.records[1]?.error?.cause).toBe('the token lacks roles that the route requires: clerk');
-  });
-
-  test('keeps an answer without a service from others as well', async () => {
-    const bare = await bareGateway({}, { routes });
-    expect(
-      statusesOf([
-        await bare.ask('GET /text'),
-        await bare.ask('GET /text', scoped('b')),
-        await bare.ask('GET /text', scoped('a')),
-      ]),
-    ).toEqual([401, 403, 200]);
-  });
-
-  test('has what others ask draw on their global limit only, and learn nothing of a full upstream', async () => {
-    const limits = {
-      global: { user: '3/1m' },
-      buckets: { orders: { user: '9/1m' } },
-      routes: { '/orders': 'orders' },
-    };
-    const bare = await bareGateway(limits, { routes, api: { max_requests: 1 } });
-    bare.service = silence;
-    const held = bare.send('GET /a', { as: { sub: 'carol' } });
-    for (let n = 0; n < 3; n++) expectForbidden(await bare.ask('GET /orders', ALICE));
-    expect(fieldOf(await bare.ask('GET /orders', ALICE), 'x-ratelimit-global')).toBe('true');
-    held.leave();
-    bare.service = (_, sink) => sink.whole(200, '', [], '');
-    const served = await bare.ask('GET /orders', { as: { sub: 'bob', scope: 'orders.read profile' } });
-    expect(rateOf(served).remaining).toBe(8);
-  });
-
-  test('counts what others ask as invalid', async () => {
-    const bare = await bareGateway({ invalid_requests: { limit: '2/10m', restrict_for: '10m' } }, { routes });
-    for (let n = 0; n < 3; n++) expectForbidden(await bare.ask('GET /orders', ALICE));
-    expect((await bare.ask('GET /a', BOB)).status).toBe(429);
   });
 });
 
