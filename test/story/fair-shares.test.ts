@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { changeConfig } from '../support/edit-config.ts';
 import { expectError } from '../support/error-object.ts';
 import { type GatewaySettings, type LocalGateway, startGateway } from '../support/gateway.ts';
-import { rateOf } from '../support/limits.ts';
+import { rateOf, startLimited } from '../support/limits.ts';
 import { startRedis } from '../support/redis.ts';
 import { redisDecides } from '../support/redis-gateway.ts';
 import { head, inChunks, withBody } from '../support/requests.ts';
@@ -98,6 +98,19 @@ test('a share follows a reload', async () => {
   await changeConfig(gateway, { upstreams: { api } });
   await gateway.app.reload();
   expect((await gateway.ask(head('GET /a', from('192.0.2.1')))).status).toBe(200);
+});
+
+test('a caller with a token has its own share, across addresses and tokens', async () => {
+  const { gateway, upstream, issuer } = await startLimited(
+    {},
+    { api: { max_requests: 8 }, upstream: holding, config: { trusted_proxies: ['127.0.0.1'] } },
+  );
+  for (const jti of ['1', '2'])
+    await hold({ gateway, upstream }, issuer.bearer({ jti }), from(`192.0.2.${jti}`));
+  expectOverloaded(await gateway.ask(head('GET /a', issuer.bearer(), from('192.0.2.3'))));
+  const berta = issuer.bearer({ sub: 'berta' });
+  expect((await gateway.ask(head('GET /a', berta, from('192.0.2.1')))).status).toBe(200);
+  expect((await gateway.ask(head('GET /open/a', from('192.0.2.1')))).status).toBe(200);
 });
 
 /** One request in flight, five a minute in the bucket. */
