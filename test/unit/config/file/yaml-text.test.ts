@@ -13,13 +13,13 @@ describe('broken YAML is reported once, where it begins, with what to write', ()
   const INDENT = 'indent this line like the others of its map, or begin it with "- " like those of its list';
   const KEY = 'a key is followed by ":" and a space in its own line, and in brackets "," comes before it';
   const QUOTE = 'the value ended before this, put all of it in quotes, or in brackets a "," before this';
-  const COLON = 'a value with ": " in it stands in quotes, and the next key is indented like this one';
+  const COLON = 'put a value with ": " in it in quotes, and indent the next key like this one';
   const BRACE = 'the "{" here is never closed, write "}" at its end';
   const BRACKET = 'the "[" here is never closed, write "]" at its end';
   const GLUED = 'a space is missing after ":"';
   const between = (opening: string, end: string) =>
     `a bracket is missing or wrong between the "${opening[0]}" here and the "${end[0]}" in line ${end.slice(1)}`;
-  const ITEMS = 'in brackets items are parted by ",", and lists and maps have brackets as well';
+  const ITEMS = 'in brackets separate items by ",", and write lists and maps there in brackets as well';
 
   it.each<[string, string, string, string]>([
     ['a key too far in', 'a:\n  b: x\n    c: y\nd: 1\n', '2:6', COLON],
@@ -103,24 +103,19 @@ describe('broken YAML is reported once, where it begins, with what to write', ()
       'nothing opens this bracket, or a space is missing before what does',
     ],
     ['a missing comma', 'a: { b: "1" c: 2 }\n', '1:9', ITEMS],
-    ['a comma too much', 'a: { b: 1,, c: 2 }\n', '1:11', 'there is a "," too many here'],
+    ['a comma too much', 'a: { b: 1,, c: 2 }\n', '1:11', 'there is one "," too many here'],
     ['text behind a bracket', 'a: [::]:80\n', '1:8', QUOTE],
     ['a variable in braces', `a: { b: \${X} }\nc: 1\n`, '1:10', QUOTE],
     ['a parameter in braces', '- { path: /v1/{id}, up: x }\n- 1\n', '1:15', QUOTE],
-    ['"*"', 'a: *\n', '1:4', 'what begins with "*" stands in quotes'],
+    ['"*"', 'a: *\n', '1:4', 'put what begins with "*" in quotes'],
     [
       'a star at the start of a line',
       'routes:\n  *.example.com/v1/**: a\n',
       '2:22',
-      'what begins with "*" stands in quotes',
+      'put what begins with "*" in quotes',
     ],
-    ['an at sign at the start', 'a: @b\nc: @d\n', '1:4', 'a value that begins with "@" stands in quotes'],
-    [
-      '">"',
-      'a: > x\nb: 1\n',
-      '1:6',
-      'what begins with ">" or "|" stands in quotes, or its text in new lines',
-    ],
+    ['an at sign at the start', 'a: @b\nc: @d\n', '1:4', 'put a value that begins with "@" in quotes'],
+    ['">"', 'a: > x\nb: 1\n', '1:6', 'put what begins with ">" or "|" in quotes, or its text in new lines'],
     [
       'a key of more than 1024 characters',
       `${'a'.repeat(1100)}: 1\n`,
