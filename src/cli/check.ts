@@ -53,7 +53,7 @@ Exit code: 0 no errors, 1 errors (with --strict: or warnings), 64 wrong command 
     const format = oneOf('--format', values.format, ['text', 'json']);
     const load = values.capacity === undefined ? null : parseLoad(values.capacity);
     const file = await configFile(positionals[0], values.config);
-    const loaded = await loadConfig(file, { env: terminal.env, generation: 1, forCommand: true });
+    const loaded = await loadConfig(file, { env: terminal.env, generation: 1, reader: 'command' });
     const result = loaded.ok ? await withHints(loaded, offline) : loaded;
     const findings = findingsOf(result);
     const passed = result.ok && !(strict && findings.warnings.length > 0);

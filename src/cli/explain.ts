@@ -63,7 +63,7 @@ command line, 78 the configuration has errors.
       env: terminal.env,
       generation: 1,
       mayLackSecrets: true,
-      forCommand: true,
+      reader: 'command',
     });
     if (!config.ok) return reportErrors(terminal, config.diagnostics);
     const { snapshot } = config;

@@ -19,7 +19,6 @@ export {
   type LoadOptions,
   type LoadResult,
   loadConfig,
-  loadData,
 } from './load.ts';
 export * from './model/index.ts';
 export {

@@ -28,17 +28,28 @@ import * as schemas from './schema/index.ts';
 import * as settings from './settings/index.ts';
 import type { Snapshot } from './snapshot.ts';
 
+/**
+ * What a configuration is read for:
+ * - `gateway`: to serve, in this process, whose memory it should not make grow
+ * - `thread`: to serve, in a thread that ends afterwards, with its memory; another thread compiles the data (`fromData`)
+ * - `command`: for a command that ends soon. Reading is faster but leaves more memory in use, and no effective configuration is made
+ */
+export type Reader = 'gateway' | 'thread' | 'command';
+
+const HEAPS: Readonly<Record<Reader, typeof withLeanHeap>> = {
+  gateway: withLeanHeap,
+  thread: run => run(),
+  command: withFastHeap,
+};
+
 export interface LoadOptions {
   /** The environment variables to which `${NAME}` in the files refers. */
   readonly env: Environment;
   readonly generation: number;
   /** Whether secrets and certificates may be missing because they will not be used; the snapshot then has none. Default: false. */
   readonly mayLackSecrets?: boolean;
-  /**
-   * Whether a command that ends soon loads it. Reading is then faster but leaves more memory in use, and no effective configuration
-   * is made. Default: false.
-   */
-  readonly forCommand?: boolean;
+  /** Default: `'gateway'`. */
+  readonly reader?: Reader;
   /** How many counters the running gateway has room for. Default: as configured, as after a restart. */
   readonly limitKeys?: number | undefined;
   /** Used to check the validity of certificates. Default: this machine's. */
@@ -78,20 +89,10 @@ export type LoadResult =
  * content. The files form one configuration: an error in one prevents the use of all.
  */
 export function loadConfig(path: string, options: LoadOptions): Promise<LoadResult> {
-  const run = options.forCommand === true ? withFastHeap : withLeanHeap;
-  return run(() => load(path, options));
+  return HEAPS[options.reader ?? 'gateway'](() => load(path, options));
 }
 
-/** Does the same as `loadConfig`, in a thread that then ends, for another thread to compile (`fromData`). */
-export async function loadData(path: string, options: LoadOptions): Promise<LoadedData> {
-  const result = await load(path, options);
-  const readings = result.readings.data;
-  if (!result.ok) return { ok: false, diagnostics: result.diagnostics, readings };
-  const { data, warnings, hints } = result;
-  return { ok: true, data, warnings, hints, readings };
-}
-
-/** Compiles the data into what `loadConfig` returns. */
+/** Compiles what another thread loaded into what `loadConfig` returns. */
 export async function fromData(
   loaded: LoadedData,
   { generation, files, before = null, turns = new Turns() }: LoadOptions,
@@ -178,7 +179,7 @@ async function readSources(
     machine,
     settings: settingsOf(file, gateway),
     effective:
-      options.forCommand === true
+      options.reader === 'command'
         ? schemas.EffectiveConfig.ofParts({})
         : schemas.EffectiveConfig.of(file, limitsFiles),
     places: { routes: routePlaces(file, gateway.routes.length), limits: KeyPlaces.in(limitsFiles) },

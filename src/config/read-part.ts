@@ -73,7 +73,7 @@ async function readOutlineIn(path: string, env: Environment): Promise<Compared> 
   const file = await ConfigFile.read(path, env, new Readings(), settings.limitsSecrecy);
   if (file.value === undefined && file.hasErrors) return { ok: false, diagnostics: file.diagnostics };
   if (holdsLimits(file.value)) return ofLimits(compile.readLimitsIn([file]));
-  const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true, forCommand: true });
+  const config = await loadConfig(path, { env, generation: 1, mayLackSecrets: true, reader: 'command' });
   if (!config.ok) return config;
   const { outline } = config.snapshot;
   return { ok: true, limits: outline.limits, whole: outline };

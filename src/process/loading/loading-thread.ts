@@ -60,8 +60,13 @@ export async function runLoadingThread(): Promise<boolean> {
   if (isMainThread || load === undefined || port === null) return false;
   giveWay();
   // Import it only in this thread: loading the code is a fifth of the work.
-  const { loadData } = await import('../../config/index.ts');
-  const loaded = await loadData(load.path, load.options as Parameters<typeof loadConfig>[1]);
+  const { loadConfig } = await import('../../config/index.ts');
+  const result = await loadConfig(load.path, { ...load.options, reader: 'thread' });
+  const readings = result.readings.data;
+  // The snapshot stays in this thread: it has functions, which cannot be passed on.
+  const loaded: LoadedData = result.ok
+    ? { ok: true, data: result.data, warnings: result.warnings, hints: result.hints, readings }
+    : { ...result, readings };
   port.postMessage(loaded);
   return true;
 }

@@ -5,7 +5,6 @@ import {
   compileData,
   type LoadedConfig,
   loadConfig,
-  loadData,
   type Snapshot,
   withoutTexts,
 } from '../../../src/config/index.ts';
@@ -178,7 +177,10 @@ log: { pseudonym_key_file: ${key} }
 `,
   );
   const options = { env: {}, generation: 2, machine: ROOMY };
-  const [here, there] = [await loadConfig(path, options), await loadData(path, options)];
+  const [here, there] = [
+    await loadConfig(path, options),
+    await loadConfig(path, { ...options, reader: 'thread' }),
+  ];
   if (!here.ok || !there.ok) throw new Error('it has errors');
   const snapshot = atOnce(compileData(structuredClone(there.data), 2, here.snapshot));
   expect(snapshot.log.pseudonymKey).toEqual(here.snapshot.log.pseudonymKey);
