@@ -14,8 +14,6 @@ import { StreamBody, type StreamBodyOwner } from './stream-body.ts';
 import { type ReadStream, StreamReadPace } from './stream-read-pace.ts';
 import { StreamTunnel } from './stream-tunnel.ts';
 
-/** RFC 9110, 15: larger statuses do not exist. HTTP/1.1 forwards them, and HTTP/2 clients fail on them. */
-const MAX_STATUS = 599;
 /**
  * As long as fewer bytes than this are waiting, the response is read further, as with an HTTP/1.1 socket. So a short response can
  * be read to its end even if the client reads none of it.
@@ -280,10 +278,6 @@ export class Http2Downstream implements Downstream, RequestHandler, StreamBodyOw
 
   #begin(status: number, fields: core.Fields, isEmpty: boolean): void {
     if (this.#response !== 'none') return;
-    if (status > MAX_STATUS) {
-      this.abort('upstream');
-      return;
-    }
     const ends = isEmpty || !this.#mayHaveBody(status);
     const isPlain = this.framing.upgrade === 'none';
     const out = isPlain ? fields : withoutFields(fields, name => UPGRADE_FIELDS.has(name.toLowerCase()));

@@ -36,9 +36,10 @@ describe('a body is too slow', () => {
     watched: Watched,
     seconds: number,
     each: (second: number) => void = () => {},
+    first = 0,
   ): boolean {
     let tooSlow = false;
-    for (let second = 0; second < seconds; second++) {
+    for (let second = first; second < first + seconds; second++) {
       each(second);
       tooSlow ||= watched.isTooSlow(second * 1_000);
     }
@@ -98,5 +99,14 @@ describe('a body is too slow', () => {
     watched.body.discard();
     expect(isEverTooSlow(watched, 31, () => void watched.read('x'))).toBe(false);
     expect(watched.isTooSlow(33_000)).toBe(true);
+  });
+
+  test('counting from the moment when its terms changed', () => {
+    const watched = new Watched(1_000, {}).start();
+    const trickle = () => void watched.read('x');
+    expect(isEverTooSlow(watched, 20, trickle)).toBe(false);
+    watched.body.discard();
+    expect(isEverTooSlow(watched, 31, trickle, 20)).toBe(false);
+    expect(isEverTooSlow(watched, 3, trickle, 51)).toBe(true);
   });
 });
