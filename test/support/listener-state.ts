@@ -1,4 +1,4 @@
-import { NONE_NAMED } from '../../src/core/index.ts';
+import { NO_METHOD_NAMES } from '../../src/core/index.ts';
 import type { ListenerState } from '../../src/edge/server/client-connection.ts';
 import { Tunnels } from '../../src/edge/server/tunnels.ts';
 import type { Gateway } from '../../src/gateway/index.ts';
@@ -33,7 +33,7 @@ export function listenerState(gateway: Gateway, headBytes: number): ListenerStat
     },
     headBytes,
     fields: 200,
-    namedMethods: NONE_NAMED,
+    namedMethods: NO_METHOD_NAMES,
     http2: {
       ...{ maxStreams: 128, streamWindowBytes: 65_536 },
       ...{ connectionWindowBytes: 1_048_576, sessionMemoryBytes: 33_554_432, webSockets: false },

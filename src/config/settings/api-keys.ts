@@ -46,7 +46,7 @@ export function checkApiKeys(written: RawMap, file: ConfigFile): void {
     file.addKey(['api_keys'], '"api_keys" has no effect: no route says "accept: [api_key]"', 'warning');
 }
 
-/** Reports a field that has another use. */
+/** Reports a field that cannot carry keys, because it already has another use. */
 function checkHeader({ api_keys: keys, access_tokens: tokens }: RawMap, file: ConfigFile): void {
   const { header = 'X-API-Key' } = asMap(keys);
   if (typeof header !== 'string') return;

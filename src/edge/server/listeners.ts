@@ -1,6 +1,6 @@
 import type * as config from '../../config/index.ts';
 import type * as core from '../../core/index.ts';
-import { finishedWithin, NONE_NAMED, pause } from '../../core/index.ts';
+import { finishedWithin, NO_METHOD_NAMES, pause } from '../../core/index.ts';
 import type { Gateway } from '../../gateway/index.ts';
 import { type AddressKeying, type AddressSet, addressKey, ownersOf } from '../../wire/http/index.ts';
 import { DateField } from '../../wire/http1/index.ts';
@@ -189,7 +189,7 @@ function changeableState({
   trustedProxies,
   caps,
   http2,
-  namedMethods = NONE_NAMED,
+  namedMethods = NO_METHOD_NAMES,
 }: ListenerLimits) {
   const { headBytes, fields } = caps;
   const keepAliveHint = `timeout=${Math.floor(timeouts.keepAliveMs / 1_000)}`;

@@ -55,7 +55,7 @@ export class Balancer<Endpoint extends Candidate> {
     this.#random = random;
   }
 
-  /** Shares changes with another balancer with endpoints in common. */
+  /** Makes both notice what changes in either: they have endpoints in common. */
   follow(other: Balancer<Endpoint>): void {
     this.#changes = other.#changes;
   }

@@ -5,7 +5,7 @@ import {
   METHODS,
   type MethodNames,
   NO_BYTES,
-  NONE_NAMED,
+  NO_METHOD_NAMES,
 } from '../../core/index.ts';
 import {
   CR,
@@ -132,7 +132,7 @@ export class RequestReader {
    *
    * @param named the methods that are known besides those of Node
    */
-  read(maxHeadBytes: number, named: MethodNames = NONE_NAMED): boolean {
+  read(maxHeadBytes: number, named: MethodNames = NO_METHOD_NAMES): boolean {
     if (this.#reading) return false;
     this.#reading = true;
     try {
@@ -242,7 +242,7 @@ export function readIncomingHead(
   bytes: Buffer,
   end: number,
   before: IncomingHead | null = null,
-  named: MethodNames = NONE_NAMED,
+  named: MethodNames = NO_METHOD_NAMES,
 ): IncomingHead | null {
   let at = 0;
   while (at < end && TOKEN[bytes[at] as number] === 1) at++;

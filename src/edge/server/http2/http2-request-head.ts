@@ -1,5 +1,5 @@
 import type { FieldNames, Fields, GatewayError, MethodNames, RandomBytes } from '../../../core/index.ts';
-import { firstValue, METHODS, NO_NAMES, NONE_NAMED } from '../../../core/index.ts';
+import { firstValue, METHODS, NO_METHOD_NAMES, NO_NAMES } from '../../../core/index.ts';
 import { errors } from '../../../gateway/index.ts';
 import { type RequestFraming, requestFraming } from '../../../wire/http1/index.ts';
 import { type HeaderSection, isSecret, TOO_LARGE } from '../../../wire/http2/index.ts';
@@ -80,7 +80,7 @@ export class HeadReader {
     section: HeaderSection,
     bodiless: boolean,
     maxBytes: number,
-    named: MethodNames = NONE_NAMED,
+    named: MethodNames = NO_METHOD_NAMES,
   ): Http2RequestHead {
     const last = this.#last;
     if (
