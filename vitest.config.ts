@@ -55,7 +55,7 @@ const inRealTime = globSync('test/{story,store,unit}/**/*.test.ts', { cwd: impor
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/redis-installed.ts'],
+    globalSetup: ['test/support/programs-installed.ts'],
     // Stories mostly wait for sockets and timers, so four workers keep two cores busy.
     maxWorkers: 4,
     sequence: { sequencer: LongestFirst },

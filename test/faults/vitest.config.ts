@@ -5,7 +5,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   root: join(import.meta.dirname, '../..'),
   test: {
-    globalSetup: ['test/support/redis-installed.ts'],
+    globalSetup: ['test/support/programs-installed.ts'],
     setupFiles: ['test/support/setup.ts'],
     include: ['test/faults/*.test.ts'],
     testTimeout: 600_000,

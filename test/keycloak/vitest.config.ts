@@ -17,7 +17,7 @@ const SHARED = {
 export default defineConfig({
   root: join(import.meta.dirname, '../..'),
   test: {
-    globalSetup: ['test/support/redis-installed.ts', 'test/keycloak/keycloak-started.ts'],
+    globalSetup: ['test/support/programs-installed.ts', 'test/keycloak/keycloak-started.ts'],
     maxWorkers: 3,
     reporters: ['verbose'],
     projects: [

@@ -3,8 +3,8 @@ import { request } from 'node:http';
 import { request as requestTls } from 'node:https';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
-import { beforeAll, expect, test } from 'vitest';
-import { installBalancers, startHaproxy, startNginx } from '../support/balancers.ts';
+import { expect, test } from 'vitest';
+import { startHaproxy, startNginx } from '../support/balancers.ts';
 import { CHECKOUT } from '../support/documents.ts';
 import { type ConfigPart, startGateway } from '../support/gateway.ts';
 import { startTlsGateway } from '../support/tls-gateway.ts';
@@ -18,8 +18,6 @@ const [HTTP = '', STREAM = ''] = Array.from(
   DOCUMENT.matchAll(/^```nginx\n([\s\S]*?)^```$/gm),
   ([, code]) => code,
 );
-
-beforeAll(installBalancers);
 
 test('behind nginx as an HTTP proxy, as documented, upstreams hear of the client and of no address that it made up', async () => {
   expect(await forwardedThrough({}, nginx(`http {\n${HTTP}}`))).toEqual([`${CLIENT}, 127.0.0.1`]);

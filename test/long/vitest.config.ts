@@ -23,7 +23,7 @@ const RANDOM = globSync('test/{unit,story,store,world}/**/*.test.ts', { cwd: ROO
 export default defineConfig({
   root: ROOT,
   test: {
-    globalSetup: ['test/support/redis-installed.ts'],
+    globalSetup: ['test/support/programs-installed.ts'],
     maxWorkers: 4,
     reporters: process.env.CI ? ['default'] : ['dot'],
     projects: [

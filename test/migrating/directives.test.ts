@@ -1,10 +1,8 @@
-import { beforeAll, describe, expect, it } from 'vitest';
-import { installBalancers, startNginx } from '../support/balancers.ts';
+import { describe, expect, it } from 'vitest';
+import { startNginx } from '../support/balancers.ts';
 import { rowsOf, startFile } from '../support/migrating.ts';
 import { head } from '../support/requests.ts';
 import { connectRaw, type Response, startUpstream, values } from '../support/wire/index.ts';
-
-beforeAll(installBalancers);
 
 async function ask(port: number, target: string, ...lines: string[]): Promise<Response> {
   const client = await connectRaw(port);

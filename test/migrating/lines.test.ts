@@ -3,8 +3,8 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { installBalancers, startNginx } from '../support/balancers.ts';
+import { describe, expect, it } from 'vitest';
+import { startNginx } from '../support/balancers.ts';
 import type { LocalGateway } from '../support/gateway.ts';
 import { atEnd } from '../support/lifetime.ts';
 import { rowsOf, startFile } from '../support/migrating.ts';
@@ -25,8 +25,6 @@ import {
   startUpstream,
   values,
 } from '../support/wire/index.ts';
-
-beforeAll(installBalancers);
 
 /**
  * What both gateways are told. `ONE` and `TWO` become the ports of the services, `DEAD` one where nobody listens, `DIR` a folder with

@@ -8,7 +8,7 @@ export default defineConfig({
     setupFiles: ['test/support/setup.ts'],
     include: ['test/migrating/*.test.ts'],
     expect: { poll: { timeout: 60_000 } },
-    testTimeout: 300_000,
+    testTimeout: 900_000,
     // The first run fetches express-gateway.
     hookTimeout: 900_000,
     reporters: ['verbose'],

@@ -4,8 +4,8 @@ import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { beforeAll, expect, test } from 'vitest';
-import { installBalancers, startNginx } from '../support/balancers.ts';
+import { expect, test } from 'vitest';
+import { startNginx } from '../support/balancers.ts';
 import { startGatewayProcess } from '../support/gateway-process.ts';
 import { tempFolder } from '../support/temp.ts';
 import type { Application } from './application.ts';
@@ -13,8 +13,6 @@ import { APPLICATIONS } from './applications/index.ts';
 import { addVenv } from './python.ts';
 
 const FETCHED = join(import.meta.dirname, '../../node_modules/.cache/services');
-
-beforeAll(installBalancers);
 
 test.each(APPLICATIONS)('$name is the same direct and through Weir', async application => {
   const folder = await tempFolder();

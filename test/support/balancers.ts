@@ -11,12 +11,13 @@ import { waitFor } from './wait.ts';
 
 const STREAM = '/usr/lib/nginx/modules/ngx_stream_module.so';
 
-/** Once before the tests of a file, with time for a download. */
-export function installBalancers(): void {
-  ensureInstalled({ command: 'haproxy', versionArgs: ['-v'], packages: ['haproxy'] });
-  const packages = ['nginx', 'libnginx-mod-stream'];
-  ensureInstalled({ command: 'nginx', versionArgs: ['-v'], packages, module: STREAM });
-}
+const HAPROXY = { command: 'haproxy', versionArgs: ['-v'], packages: ['haproxy'] };
+const NGINX = {
+  command: 'nginx',
+  versionArgs: ['-v'],
+  packages: ['nginx', 'libnginx-mod-stream'],
+  module: STREAM,
+};
 
 /**
  * Starts an HAProxy that relays TCP to a port of 127.0.0.1; returns its own port.
@@ -24,6 +25,7 @@ export function installBalancers(): void {
  * @param options of its `server` line
  */
 export function startHaproxy(to: number, options: string, lines: readonly string[] = []): Promise<number> {
+  ensureInstalled(HAPROXY);
   return startBalancer(
     'haproxy',
     ['-db', '-f'],
@@ -46,6 +48,7 @@ listen relay
 
 /** Starts an nginx with this `http` or `stream` section in its configuration; returns its own port. */
 export function startNginx(section: (port: number) => string): Promise<number> {
+  ensureInstalled(NGINX);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
   return startBalancer('nginx', ['-g', 'daemon off;', '-c'], (port, folder) => {
     const paths = temporary.map(name => `${name}_temp_path ${folder}/${name};`).join('\n');
