@@ -15,7 +15,7 @@ afterAll(() => cluster.close());
 let prefixes = 0;
 const newStore = () => {
   const [first] = cluster.servers;
-  const prefix = `t${prefixes++}:`;
+  const prefix = `weir:t${prefixes++}:`;
   // On a busy machine a response may take its time.
   return { redis: `redis://127.0.0.1:${first?.port}`, mode: 'cluster', prefix, timeout: '1s' };
 };

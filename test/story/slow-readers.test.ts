@@ -336,12 +336,15 @@ async function keepReading(
   sweeps = SWEEPS,
 ): Promise<void> {
   const before = await ended(gateway);
-  let more = 0;
   for (let sweep = 0; sweep < sweeps; sweep++) {
     await reader.read((bytesPerS * SWEEP_MS) / 1_000);
-    await waitFor('more waits', async () => {
+    let more = 0;
+    await waitFor('more waits, since the system takes no more', async () => {
+      const last = more;
       more = await waiting(gateway);
-      return more > 0 || reader.isEnded() || !isDeepStrictEqual(await ended(gateway), before);
+      return (
+        (more > 0 && more === last) || reader.isEnded() || !isDeepStrictEqual(await ended(gateway), before)
+      );
     });
     if (more === 0) break;
     time.advance(SWEEP_MS);
