@@ -9,7 +9,7 @@ export interface FallbackDependencies {
   readonly local: limits.MemoryStore;
   /** How many gateways share the limits. */
   readonly replicas: () => number;
-  readonly listener: StoreListener;
+  readonly listener: Pick<StoreListener, 'decidedBy'>;
 }
 
 /** The wait announced to clients under the policy `closed`. */
