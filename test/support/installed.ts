@@ -18,17 +18,17 @@ export interface NeededProgram {
 export function ensureInstalled(program: NeededProgram): void {
   if (isInstalled(program)) return;
   const install = installLine(program);
+  const missing = [program.command, ...(program.module === undefined ? [] : [program.module])].join(' with ');
   const canInstall = process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
   if (canInstall) {
-    process.stdout.write(`no ${program.command} on the PATH, installing it: ${install}\n`);
+    process.stdout.write(`no ${missing} on the machine, installing it: ${install}\n`);
     // Some packages start their own server if they can, which no test needs.
     execFileSync('flock', ['/usr/bin/apt-get', 'sh', '-c', install], {
       stdio: ['ignore', 'ignore', 'inherit'],
       env: { ...process.env, RUNLEVEL: '1' },
     });
   }
-  if (!isInstalled(program))
-    throw new Error(`The tests need ${program.command} on the PATH. On Debian, as root: ${install}`);
+  if (!isInstalled(program)) throw new Error(`The tests need ${missing}. On Debian, as root: ${install}`);
 }
 
 /**
